@@ -1,0 +1,1 @@
+"""N-GCN: multi-scale graph convolution for semi-supervised node classification."""

@@ -1,0 +1,225 @@
+"""`Graph`: the one value that every way into the package produces and every model consumes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+UNKNOWN = -1  # the label of a node whose class is not known
+
+
+class GraphError(ValueError):
+    """A graph that cannot be right; the message says what is wrong, where, and what to do about it."""
+
+
+@dataclass(frozen=True, eq=False)
+class Graph:
+    """A graph with node features, some labels, and the split into training, validation and test nodes.
+
+    A ``Graph`` checks itself once, when it is made, and is read-only from then on: whoever holds one may rely on it.
+
+    Args:
+        adjacency: ``(nodes, nodes)`` edge weights, any scipy sparse format; 1 for an unweighted edge. Self-connections
+            and symmetry are the business of :func:`ngcn.ops.normalize`, not of the graph.
+        features: ``(nodes, features)``, scipy sparse or dense.
+        labels: ``(nodes,)`` class numbers with -1 for unknown, or a ``(nodes, classes)`` 0/1 matrix for multi-label.
+        train, val, test: ``(nodes,)`` boolean masks; at most one of them holds for a node.
+        node_ids: ``(nodes,)`` the names of the nodes in the user's world; numbers from 0 if not given.
+        class_names: one name per class; ``"0", "1", ...`` if not given.
+        name: what to call the graph in tables and messages.
+
+    Example:
+        >>> import numpy as np, scipy.sparse as sp
+        >>> path = sp.csr_array(np.diag(np.ones(3), 1))
+        >>> mask = lambda *nodes: np.isin(np.arange(4), nodes)
+        >>> graph = Graph(path, np.eye(4), [0, 0, 1, 1], mask(0, 3), mask(1), mask(2))
+        >>> graph
+        Graph('graph', nodes=4, edges=3, features=4, classes=2, train=2, val=1, test=1)
+    """
+
+    adjacency: sp.csr_array
+    features: sp.csr_array | np.ndarray
+    labels: np.ndarray
+    train: np.ndarray
+    val: np.ndarray
+    test: np.ndarray
+    node_ids: np.ndarray | None = None
+    class_names: Sequence[str] | None = None
+    name: str = "graph"
+
+    def __post_init__(self) -> None:
+        def put(field: str, value: object) -> None:
+            object.__setattr__(self, field, value)
+
+        adjacency = _adjacency(self.adjacency)
+        nodes = adjacency.shape[0]
+        put("adjacency", adjacency)
+        put("features", _features(self.features, nodes))
+        put("labels", _labels(self.labels, nodes))
+        for split in ("train", "val", "test"):
+            put(split, _mask(getattr(self, split), nodes, split))
+        put("node_ids", _node_ids(self.node_ids, nodes))
+        put("class_names", _class_names(self.class_names, self.labels))
+        _check_split(self)
+
+    @property
+    def nodes(self) -> int:
+        return self.adjacency.shape[0]
+
+    @property
+    def edges(self) -> int:
+        """Undirected edges, each counted once; self-connections count too."""
+        pattern = self.adjacency != 0
+        both_ways = (pattern + pattern.T).tocsr()
+        loops = int((both_ways.diagonal() != 0).sum())
+        return (both_ways.nnz - loops) // 2 + loops
+
+    @property
+    def multilabel(self) -> bool:
+        return self.labels.ndim == 2
+
+    @property
+    def classes(self) -> int:
+        assert self.class_names is not None
+        return len(self.class_names)
+
+    def with_split(self, train: np.ndarray, val: np.ndarray, test: np.ndarray) -> Graph:
+        """The same graph with other masks."""
+        return replace(self, train=train, val=val, test=test)
+
+    def __repr__(self) -> str:
+        return (
+            f"Graph({self.name!r}, nodes={self.nodes}, edges={self.edges}, features={self.features.shape[1]}, "
+            f"classes={self.classes}, train={self.train.sum()}, val={self.val.sum()}, test={self.test.sum()})"
+        )
+
+
+def _adjacency(given: object) -> sp.csr_array:
+    if not sp.issparse(given):
+        given = np.asarray(given)
+        if given.ndim != 2:
+            raise GraphError(f"The adjacency must be a matrix, but it has {given.ndim} dimension(s).")
+    adjacency = sp.csr_array(given, dtype=np.float32, copy=True)
+    rows, columns = adjacency.shape
+    if rows != columns:
+        raise GraphError(f"The adjacency must be square, but it is {rows} x {columns}.")
+    if rows == 0:
+        raise GraphError("The graph has no nodes.")
+    if adjacency.nnz and (adjacency.indices.min() < 0 or adjacency.indices.max() >= columns):
+        bad = int(adjacency.indices[(adjacency.indices < 0) | (adjacency.indices >= columns)][0])
+        raise GraphError(f"An edge leads to node {bad}, but the nodes are numbered 0 to {columns - 1}.")
+    _check_finite(adjacency, "edge weight", "edge from node {row} to node {column}")
+    if (adjacency.data < 0).any():
+        row, column = _where(adjacency, adjacency.data < 0)
+        raise GraphError(
+            f"The edge from node {row} to node {column} has a negative weight; random walks need weights of 0 or more."
+        )
+    adjacency.sum_duplicates()
+    adjacency.eliminate_zeros()
+    return adjacency
+
+
+def _features(given: object, nodes: int) -> sp.csr_array | np.ndarray:
+    features: sp.csr_array | np.ndarray
+    if sp.issparse(given):
+        features = sp.csr_array(given, dtype=np.float32, copy=True)
+        features.sum_duplicates()
+    else:
+        features = np.array(given, dtype=np.float32)
+        if features.ndim != 2:
+            raise GraphError(f"The features must be a matrix (nodes x features), but have shape {features.shape}.")
+    if features.shape[0] != nodes:
+        raise GraphError(f"The features have {features.shape[0]} rows, but the graph has {nodes} nodes.")
+    if features.shape[1] == 0:
+        raise GraphError("There are no features; without any, use the identity: scipy.sparse.eye_array(nodes).")
+    _check_finite(features, "feature", "node {row}, feature {column}")
+    return features
+
+
+def _labels(given: object, nodes: int) -> np.ndarray:
+    labels = np.array(given)
+    if labels.ndim not in (1, 2) or labels.shape[0] != nodes:
+        raise GraphError(
+            f"The labels must have one entry (or one row, for multi-label) for each of the {nodes} nodes, "
+            f"but have shape {labels.shape}."
+        )
+    if labels.ndim == 2:
+        if not np.isin(labels, (0, 1)).all():
+            raise GraphError("Multi-label labels must be a matrix of zeros and ones.")
+        return labels.astype(np.float32)
+    whole = labels.astype(np.int64) if np.isfinite(labels.astype(np.float64)).all() else None
+    if whole is None or (whole != labels).any():
+        raise GraphError("Labels must be whole class numbers, with -1 where the class is unknown.")
+    if (whole < UNKNOWN).any():
+        raise GraphError(f"Node {int(np.argmax(whole < UNKNOWN))} has label {whole.min()}; use -1 for unknown.")
+    return whole
+
+
+def _mask(given: object, nodes: int, split: str) -> np.ndarray:
+    mask = np.array(given)
+    if mask.shape != (nodes,) or mask.dtype != bool:
+        raise GraphError(
+            f"The {split} mask must be {nodes} booleans, one per node, but is {mask.dtype} with shape {mask.shape}."
+        )
+    return mask
+
+
+def _node_ids(given: object, nodes: int) -> np.ndarray:
+    if given is None:
+        return np.arange(nodes)
+    ids = np.asarray(given)
+    if ids.shape != (nodes,):
+        raise GraphError(f"There are {nodes} nodes, but the node ids have shape {ids.shape}.")
+    unique, counts = np.unique(ids, return_counts=True)
+    if len(unique) < nodes:
+        raise GraphError(f"The node id {unique[counts > 1][0]!r} stands for more than one node.")
+    return ids
+
+
+def _class_names(given: Sequence[str] | None, labels: np.ndarray) -> tuple[str, ...]:
+    needed = labels.shape[1] if labels.ndim == 2 else int(labels.max(initial=UNKNOWN)) + 1
+    if given is None:
+        return tuple(str(c) for c in range(needed))
+    if len(given) < needed or (labels.ndim == 2 and len(given) != needed):
+        raise GraphError(f"The labels have {needed} classes, but there are {len(given)} class names.")
+    return tuple(str(name) for name in given)
+
+
+def _check_split(graph: Graph) -> None:
+    masks = {"train": graph.train, "val": graph.val, "test": graph.test}
+    for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
+        both = masks[first] & masks[second]
+        if both.any():
+            raise GraphError(
+                f"{both.sum()} node(s) are in both the {first} and the {second} split, node {int(np.argmax(both))} "
+                "the first of them; a node may be in one only."
+            )
+    if graph.multilabel:
+        return
+    for split, mask in masks.items():
+        unlabelled = mask & (graph.labels == UNKNOWN)
+        if unlabelled.any():
+            raise GraphError(
+                f"{unlabelled.sum()} {split} node(s) have no label, node {int(np.argmax(unlabelled))} the first of "
+                f"them; label them or take them out of the {split} split."
+            )
+
+
+def _check_finite(matrix: sp.csr_array | np.ndarray, what: str, place: str) -> None:
+    values = matrix.data if sp.issparse(matrix) else matrix
+    bad = ~np.isfinite(values)
+    if bad.any():
+        row, column = _where(matrix, bad) if sp.issparse(matrix) else np.argwhere(bad)[0]
+        raise GraphError(
+            f"{bad.sum()} {what}(s) are NaN or infinite, the first at {place.format(row=row, column=column)}; "
+            "replace or remove them."
+        )
+
+
+def _where(matrix: sp.csr_array, entries: np.ndarray) -> tuple[int, int]:
+    """The (row, column) of the first of the marked entries of a CSR matrix."""
+    entry = int(np.argmax(entries))
+    return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])
