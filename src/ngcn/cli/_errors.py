@@ -1,0 +1,57 @@
+"""How the command line says what went wrong: one sentence on stderr and an exit code, for all verbs at once."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any, NoReturn
+
+import typer
+from typer.core import TyperGroup
+
+USER_ERROR = 2
+
+
+class Verbs(TyperGroup):
+    """A group of commands whose user errors are one sentence each, never a traceback.
+
+    User errors are those of the command line itself, of the file system, and the exceptions that this package
+    defines for them (GraphError, ConfigError, ...). Anything else is a mistake of ours and keeps its traceback.
+    """
+
+    def invoke(self, ctx: Any) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as stop:
+            _fail(str(stop) or "Stopped.", 128 + getattr(stop, "signum", 2))
+        except BrokenPipeError:
+            raise  # whoever read our output had enough: not an error, and handled further up
+        except OSError as error:
+            _fail(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.", USER_ERROR)
+        except ValueError as error:
+            if not type(error).__module__.startswith("ngcn."):
+                raise
+            _fail(str(error), USER_ERROR)
+
+    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+        try:
+            code = super().main(*args, standalone_mode=False, **extra)
+        except Exception as error:
+            if not hasattr(error, "format_message"):  # a usage error, such as an unknown option
+                raise
+            if type(error).__name__ == "NoArgsIsHelpError":  # has printed the help
+                sys.exit(USER_ERROR)
+            context = getattr(error, "ctx", None)
+            message = error.format_message()
+            end = "" if message.endswith((".", "?")) else "."
+            _say(f"{message}{end} See `{context.command_path if context else 'ngcn'} --help`.")
+            sys.exit(USER_ERROR)
+        sys.exit(code if isinstance(code, int) else 0)
+
+
+def _fail(message: str, code: int) -> NoReturn:
+    _say(message)
+    raise typer.Exit(code)
+
+
+def _say(message: str) -> None:
+    print(" ".join(message.split()), file=sys.stderr)

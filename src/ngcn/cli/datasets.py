@@ -1,0 +1,49 @@
+"""`ngcn datasets`: what there is to train on, and getting it."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ngcn.cli import _screen
+
+app = typer.Typer(
+    invoke_without_command=True,
+    rich_markup_mode="rich",
+    help="List the datasets: what they are, and where they are or would come from.\n\n"
+    "Example: [bold]ngcn datasets fetch pubmed[/bold]",
+)
+
+
+@app.callback()
+def datasets(context: typer.Context) -> None:
+    if context.invoked_subcommand:
+        return
+    from rich.console import Console
+    from rich.table import Table
+
+    from ngcn.data.catalog import describe_datasets
+
+    console = Console(highlight=False)
+    table = Table(title="Datasets")
+    for column in ("Name", "Nodes", "Edges", "Features", "Classes", "Here?"):
+        table.add_column(column, justify="left" if column in ("Name", "Here?") else "right")
+    for info in describe_datasets():
+        sizes = (f"{size:,}" for size in (info.nodes, info.edges, info.features, info.classes))
+        table.add_row(info.name, *sizes, info.available)
+    console.print(table)
+    for info in describe_datasets():
+        console.print(f"[bold]{info.name}[/bold]: {info.description}\n  {info.location}", soft_wrap=True)
+
+
+@app.command()
+def fetch(name: Annotated[str, typer.Argument(help="The dataset.")]) -> None:
+    """Bring the files of a dataset here, so that it can be used without a network.
+
+    Example: [bold]ngcn datasets fetch pubmed[/bold]
+    """
+    from ngcn.data.catalog import fetch as fetch_files
+
+    folder = fetch_files(name)
+    _screen.note(f"{name} is in {folder}")

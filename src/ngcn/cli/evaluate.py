@@ -1,0 +1,58 @@
+"""`ngcn evaluate`: do the stored weights still give the stored scores?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngcn.cli import _screen
+
+
+def evaluate(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")]) -> None:
+    """Compute the scores of a run again from its weights, and compare.
+
+    The exit code is 1 if they differ.
+
+    Example: [bold]ngcn evaluate runs/cora-ngcn-attention-K6-r4[/bold]
+    """
+    from rich.console import Console
+    from rich.table import Table
+
+    with _screen.busy("Loading"):
+        from ngcn.data import load_dataset
+        from ngcn.training.loop import evaluate as scores_of
+        from ngcn.training.run import Run
+        from ngcn.training.setup import build_inputs
+
+        opened = Run.open(run)
+        config = opened.config
+        graph = load_dataset(config.dataset, split=config.split, seed=config.seed)
+        A_hat, X = build_inputs(graph, config)
+
+    table = Table("Seed", "Score", "Validation", "Test", "Same as stored")
+    all_same = True
+    for seed in opened.seeds:
+        network, stored = opened.network(graph, seed), opened.scores(seed)
+        now = {f"{split}_scores": scores_of(network, A_hat, X, graph, split) for split in ("val", "test")}
+        same = all(now[split] == stored[split] for split in now)
+        all_same &= same
+        for name, value in now["val_scores"].items():
+            test = now["test_scores"].get(name)
+            table.add_row(
+                str(seed),
+                _screen.METRICS[name],
+                f"{100 * value:.2f} %",
+                "-" if test is None else f"{100 * test:.2f} %",
+                "yes" if same else "no",
+            )
+    console = Console(highlight=False)
+    console.print(table)
+    if all_same:
+        console.print(f"The weights give the scores of {opened.folder / 'result.json'}.")
+        return
+    console.print(
+        f"The weights do not give the scores of {opened.folder / 'result.json'}: was a file or the data changed?"
+    )
+    raise typer.Exit(1)

@@ -1,0 +1,104 @@
+"""`ngcn train`: from a dataset's name to a run folder, with what came out of it on the screen."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from ngcn.cli import _screen
+from ngcn.training.config import Config, ConfigError
+
+_DATASET = "cora, citeseer, pubmed, ...: see `ngcn datasets`."
+_SETTINGS = {setting.name: setting for setting in fields(Config)}
+
+
+def _option(flag: str, panel: str, help: str, default: str = "", **more: Any) -> Any:
+    shown = f" [dim]({default})[/dim]" if default else ""
+    return typer.Option(flag, rich_help_panel=panel, help=help + shown, show_default=False, **more)
+
+
+def _setting(name: str, panel: str, **more: Any) -> Any:
+    """An option for a setting of `Config`: same help, same default. Not given is None, which leaves it to others."""
+    setting = _SETTINGS[name]
+    default = {"patience": "never", "intermediate": "no"}.get(name, f"{setting.default}")
+    flag = "--intermediate/--no-intermediate" if name == "intermediate" else f"--{name}"
+    return _option(flag, panel, setting.metadata["help"], default.replace("None", "the model's own"), **more)
+
+
+def train(
+    dataset: Annotated[str | None, typer.Argument(metavar="DATASET", help=_DATASET)] = None,
+    model: Annotated[str | None, _setting("model", "Model")] = None,
+    powers: Annotated[str | None, _setting("powers", "Model", metavar="K|LIST")] = None,
+    replicas: Annotated[int | None, _setting("replicas", "Model")] = None,
+    classifier: Annotated[str | None, _setting("classifier", "Model")] = None,
+    hidden: Annotated[int | None, _setting("hidden", "Model")] = None,
+    layers: Annotated[int | None, _setting("layers", "Model")] = None,
+    steps: Annotated[int | None, _setting("steps", "Training")] = None,
+    lr: Annotated[float | None, _setting("lr", "Training")] = None,
+    dropout: Annotated[float | None, _setting("dropout", "Training")] = None,
+    l2: Annotated[float | None, _setting("l2", "Training")] = None,
+    intermediate: Annotated[bool | None, _setting("intermediate", "Training")] = None,
+    patience: Annotated[int | None, _setting("patience", "Training")] = None,
+    seed: Annotated[int | None, _setting("seed", "Training")] = None,
+    seeds: Annotated[int | None, _setting("seeds", "Training")] = None,
+    split: Annotated[str | None, _setting("split", "Data")] = None,
+    features: Annotated[str | None, _setting("features", "Data")] = None,
+    config: Annotated[
+        Path | None, _option("--config", "Run", "Settings from a YAML file; options go before it.")
+    ] = None,
+    out: Annotated[Path | None, _option("--out", "Run", "The run folder.", "runs/DATASET-MODEL-...")] = None,
+    resume: Annotated[
+        bool, _option("--resume", "Run", "Continue the run in the run folder with its settings.")
+    ] = False,
+    threads: Annotated[int | None, _option("--threads", "Run", "Cores to use.", "all", min=1)] = None,
+    as_json: Annotated[bool, _option("--json", "Run", "Print one JSON object on stdout and nothing else.")] = False,
+) -> None:
+    """Train a model and keep its best parameters in a run folder.
+
+    Example: [bold]ngcn train cora --model ngcn --classifier attention --powers 6 --replicas 4[/bold]
+    """
+    given = {name: value for name, value in locals().items() if name in _SETTINGS and value is not None}
+    if "powers" in given:
+        given["powers"] = _powers(given["powers"])
+
+    with _screen.busy("Loading torch"):
+        from ngcn.data import load_dataset
+        from ngcn.training.run import default_folder
+        from ngcn.training.seeds import train_seeds
+
+        if config:
+            settings = Config.from_file(config, **given)
+        elif dataset or (resume and out):
+            settings = Config(**given)
+        else:
+            raise ConfigError("Name a dataset, such as `ngcn train cora`; `ngcn datasets` lists them.")
+        if resume:
+            out = out or default_folder(settings, resume=True)
+            if (out / "config.yaml").exists() and not config:
+                settings = Config.from_file(out / "config.yaml", **given)
+            elif not dataset and not config:
+                raise ConfigError(f"There is no run to continue in {out}.")
+            else:
+                _screen.note(f"There is no run in {out} yet: starting at the beginning.")
+    with _screen.busy(f"Loading {settings.dataset}"):
+        graph = load_dataset(settings.dataset, split=settings.split, seed=settings.seed)
+    with _screen.progress(settings) as on_progress:
+        run = train_seeds(graph, settings, out, resume=resume, threads=threads, on_progress=on_progress)
+    if as_json:
+        print(json.dumps(run.summary(), allow_nan=False))
+        _screen.note(f"Run folder: {run.folder}")
+    else:
+        _screen.show(run)
+
+
+def _powers(text: str) -> Any:
+    """``6`` is powers 0 to 5; ``0,1,4`` is those; anything else is left for `Config` to refuse."""
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        return text
+    return numbers if "," in text else numbers[0]

@@ -1,0 +1,85 @@
+"""`State`: all that a training loop carries from one step to the next, and its way to disk and back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor, nn
+
+from ngcn.training._files import atomic
+
+
+class RunError(ValueError):
+    """A run folder that cannot be used as asked; the message says why and what to do."""
+
+
+@dataclass
+class State:
+    """A training loop between two steps: parameters, Adam's moments, random numbers, and the best step so far.
+
+    ``history`` has a row per step taken: loss, validation loss, validation score.
+    """
+
+    network: nn.Module
+    optimizer: torch.optim.Optimizer
+    history: list[tuple[float, float, float]] = field(default_factory=list)
+    best_step: int = 0
+    best_val: float = -1.0
+    best: dict[str, Tensor] = field(default_factory=dict)
+    seconds: float = 0.0
+
+    @property
+    def step(self) -> int:
+        return len(self.history)
+
+    def keep_if_best(self, val: float) -> None:
+        """Remember the parameters if their validation score beats all before; a tie keeps the earlier step."""
+        if val > self.best_val:
+            self.best_step, self.best_val = self.step, val
+            self.best = {name: value.clone() for name, value in self.network.state_dict().items()}
+
+    def save(self, path: Path) -> None:
+        tensors = {"random": torch.get_rng_state(), "history": torch.tensor(self.history, dtype=torch.float64)}
+        tensors |= {f"network.{name}": value.contiguous() for name, value in self.network.state_dict().items()}
+        tensors |= {f"best.{name}": value.contiguous() for name, value in self.best.items()}
+        for index, moments in self.optimizer.state_dict()["state"].items():
+            tensors |= {f"adam.{index}.{name}": value.contiguous() for name, value in moments.items()}
+        numbers = {"best_step": self.best_step, "best_val": self.best_val, "seconds": self.seconds}
+        with atomic(path) as temporary:
+            save_file(tensors, temporary, metadata={name: repr(value) for name, value in numbers.items()})
+
+    def load(self, path: Path) -> None:
+        """Continue where the checkpoint at ``path`` was written, torch's random numbers included."""
+        try:
+            tensors, numbers = read(path)
+            self.network.load_state_dict(_part(tensors, "network."))
+            moments: dict[int, dict[str, Tensor]] = {}
+            for name, value in _part(tensors, "adam.").items():
+                index, moment = name.split(".", 1)
+                moments.setdefault(int(index), {})[moment] = value
+            groups: list[Any] = self.optimizer.state_dict()["param_groups"]
+            self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+            self.best = _part(tensors, "best.")
+            self.best_step, self.best_val = int(numbers["best_step"]), float(numbers["best_val"])
+            self.seconds = float(numbers["seconds"])
+            self.history = [(row[0], row[1], row[2]) for row in tensors["history"].tolist()]
+            torch.set_rng_state(tensors["random"])
+        except (SafetensorError, KeyError, IndexError, RuntimeError, ValueError):
+            raise RunError(
+                f"The checkpoint {path} is damaged or of another graph; delete it to start this seed over."
+            ) from None
+
+
+def read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
+    """The tensors and the metadata of a safetensors file."""
+    with safe_open(path, framework="pt") as file:
+        return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
+
+
+def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
+    return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

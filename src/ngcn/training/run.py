@@ -1,0 +1,210 @@
+"""`Run`: a folder on disk with the config, weights, metrics and results of one or more seeds.
+
+RUN/config.yaml               every setting
+RUN/result.json               scores of all seeds, once all are done
+RUN/seed-0/weights.safetensors    parameters at peak validation score
+RUN/seed-0/metrics.csv            loss and validation score of every step
+RUN/seed-0/result.json            scores of this seed; there when it is done
+RUN/seed-0/checkpoint.safetensors while it is not
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from dataclasses import dataclass, fields
+from itertools import count
+from pathlib import Path
+from statistics import mean, stdev
+from typing import Any
+
+from safetensors import SafetensorError
+from safetensors.torch import save_file
+
+from ngcn.graph import Graph
+from ngcn.nn import Network
+from ngcn.training._files import atomic, remove_leftovers, write_json, write_text
+from ngcn.training.checkpoint import RunError, read
+from ngcn.training.config import Config
+from ngcn.training.setup import build
+
+HISTORY = ("loss", "val_loss", "val")  # columns of metrics.csv after the step
+
+
+@dataclass(frozen=True)
+class Result:
+    """One trained initialisation: its scores, how training went, and the network at its best validation step.
+
+    ``val`` and ``test`` are the score named ``metric``, a share of 1; ``test`` is ``None`` without test nodes.
+    ``status`` is complete, early or diverged, and ``stopped`` says the same in a sentence.
+    """
+
+    seed: int
+    metric: str
+    val_scores: dict[str, float]
+    test_scores: dict[str, float]
+    best_step: int
+    steps: int
+    seconds: float
+    status: str
+    stopped: str
+    scale_weights: list[float] | None
+    history: dict[str, list[float]]
+    network: Network
+
+    @property
+    def val(self) -> float:
+        return self.val_scores[self.metric]
+
+    @property
+    def test(self) -> float | None:
+        return self.test_scores.get(self.metric)
+
+    def __repr__(self) -> str:
+        test = "none" if self.test is None else f"{self.test:.4f}"
+        return f"Result(seed={self.seed}, {self.metric}: val={self.val:.4f}, test={test}, best_step={self.best_step})"
+
+
+class Run:
+    """A run folder. :meth:`start` makes or continues one to train in, :meth:`open` reads one that is done."""
+
+    def __init__(self, folder: Path, config: Config) -> None:
+        self.folder = folder
+        self.config = config
+
+    @property
+    def seeds(self) -> range:
+        return range(self.config.seed, self.config.seed + self.config.seeds)
+
+    def seed_folder(self, seed: int) -> Path:
+        return self.folder / f"seed-{seed}"
+
+    def finished(self, seed: int) -> bool:
+        return (self.seed_folder(seed) / "result.json").exists()
+
+    @classmethod
+    def start(cls, folder: Path | str, config: Config, resume: bool = False) -> Run:
+        """Make ``folder`` a run of ``config``, or continue the run that is there."""
+        folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise RunError(f"{folder} is a file; a run needs a folder.")
+        folder.mkdir(parents=True, exist_ok=True)
+        if (folder / "config.yaml").exists():
+            run = cls(folder, Config.from_file(folder / "config.yaml"))
+            if not resume:
+                state = "a finished" if all(map(run.finished, run.seeds)) else "an unfinished"
+                raise RunError(f"{folder} holds {state} run; continue it with --resume, or choose another folder.")
+            if differences := run.config.differences(config):
+                raise RunError(
+                    f"{folder} holds a run with other settings, so it cannot go on: {'; '.join(differences)}."
+                )
+        elif any(not file.name.startswith(".") for file in folder.iterdir()):
+            raise RunError(f"{folder} holds other files and no run; choose another folder.")
+        remove_leftovers(folder)
+        run = cls(folder, config)
+        for seed in run.seeds:
+            run.seed_folder(seed).mkdir(exist_ok=True)
+            if run.finished(seed):
+                (run.seed_folder(seed) / "checkpoint.safetensors").unlink(missing_ok=True)
+        write_text(folder / "config.yaml", config.to_yaml())
+        return run
+
+    @classmethod
+    def open(cls, folder: Path | str) -> Run:
+        """The finished run in ``folder``."""
+        folder = Path(folder)
+        if not (folder / "config.yaml").exists():
+            raise RunError(f"{folder} is not a run folder: it has no config.yaml.")
+        run = cls(folder, Config.from_file(folder / "config.yaml"))
+        for seed in run.seeds:
+            if not run.finished(seed):
+                raise RunError(
+                    f"{folder} is not finished: seed {seed} is missing; continue with "
+                    f"`ngcn train --resume --out {folder}`."
+                )
+        return run
+
+    def scores(self, seed: int) -> dict[str, Any]:
+        """What ``result.json`` of a seed says."""
+        path = self.seed_folder(seed) / "result.json"
+        try:
+            return json.loads(path.read_text(encoding="utf-8"))
+        except ValueError:
+            raise RunError(f"{path} is damaged; delete it and train with --resume to make it again.") from None
+
+    @property
+    def best_seed(self) -> int:
+        """The seed with the best validation score, the first of several."""
+        return max(self.seeds, key=lambda seed: self.scores(seed)["val"])
+
+    def network(self, graph: Graph, seed: int) -> Network:
+        """The trained network of a seed."""
+        path = self.seed_folder(seed) / "weights.safetensors"
+        network = build(graph, self.config)
+        try:
+            network.load_state_dict(read(path)[0])
+        except (SafetensorError, RuntimeError):
+            raise RunError(f"{path} is damaged, or was trained on another graph than {graph.name!r}.") from None
+        return network.eval()
+
+    def result(self, graph: Graph, seed: int) -> Result:
+        """A finished seed, as training returned it."""
+        with (self.seed_folder(seed) / "metrics.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        values = {key: value for key, value in self.scores(seed).items() if key not in ("val", "test")}
+        history = {name: [float(row[name]) for row in rows] for name in HISTORY}
+        return Result(**values, history=history, network=self.network(graph, seed))
+
+    def summary(self) -> dict[str, Any]:
+        """The scores of all seeds, their mean and standard deviation, and the test score of the best validation."""
+        seeds = [self.scores(seed) for seed in self.seeds]
+        tests = [s["test"] for s in seeds if s["test"] is not None]
+        weights = [s["scale_weights"] for s in seeds if s["scale_weights"] is not None]
+        return {
+            "dataset": self.config.dataset,
+            "model": self.config.model,
+            "config": self.config.to_dict(),
+            "metric": seeds[0]["metric"],
+            "runs": [{key: s[key] for key in ("seed", "val", "test", "best_step", "seconds")} for s in seeds],
+            "val_mean": mean(s["val"] for s in seeds),
+            "test_mean": mean(tests) if tests else None,
+            "test_std": (stdev(tests) if len(tests) > 1 else 0.0) if tests else None,
+            "test_at_best_val": self.scores(self.best_seed)["test"],
+            "scale_weights": [mean(column) for column in zip(*weights, strict=True)] if weights else None,
+        }
+
+    def finish(self) -> dict[str, Any]:
+        """Write ``result.json`` once all seeds are done, and return what it says."""
+        summary = self.summary()
+        write_json(self.folder / "result.json", summary)
+        return summary
+
+
+def write_seed(folder: Path, result: Result) -> None:
+    """Put a finished seed into its folder; ``result.json`` comes last and says that the rest is there."""
+    with atomic(folder / "weights.safetensors") as temporary:
+        save_file({name: value.contiguous() for name, value in result.network.state_dict().items()}, temporary)
+    with atomic(folder / "metrics.csv") as temporary, temporary.open("w", newline="") as file:
+        table = csv.writer(file, lineterminator="\n")
+        table.writerow(("step", *HISTORY))
+        table.writerows((step, *row) for step, row in enumerate(zip(*result.history.values(), strict=True), 1))
+    values = {f.name: getattr(result, f.name) for f in fields(result) if f.name not in ("history", "network")}
+    write_json(folder / "result.json", {"val": result.val, "test": result.test, **values})
+    (folder / "checkpoint.safetensors").unlink(missing_ok=True)
+
+
+def default_folder(config: Config, resume: bool = False) -> Path:
+    """``runs/<name>``, with a number where that is taken; for ``resume`` the newest that is there."""
+    base = Path("runs") / re.sub(r"[^\w.+-]+", "-", config.name)
+    for number in count(1):
+        folder = base if number == 1 else base.with_name(f"{base.name}-{number}")
+        if resume and not base.with_name(f"{base.name}-{number + 1}").exists():
+            return folder
+        if not resume:
+            try:
+                folder.mkdir(parents=True)  # claims the name, so that two runs that start at once get two folders
+                return folder
+            except FileExistsError:
+                continue
+    raise AssertionError

@@ -1,0 +1,166 @@
+"""Many initialisations, spread over the cores: a process each, one thread each, one progress board for all."""
+
+from __future__ import annotations
+
+import os
+import signal
+import tempfile
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from joblib import Parallel, delayed, parallel_config
+from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+from ngcn.graph import Graph
+from ngcn.ops import set_num_threads
+from ngcn.training.checkpoint import RunError
+from ngcn.training.config import Config
+from ngcn.training.loop import Step, fit
+from ngcn.training.run import Run, default_folder
+from ngcn.training.setup import build
+from ngcn.training.signals import Interrupted, Signals, graceful
+
+POLL_SECONDS = 0.1
+
+
+class Board:
+    """How far each seed is: step, best step, best validation score. A file that all processes have mapped."""
+
+    def __init__(self, path: Path, seeds: int, mode: str = "r+") -> None:
+        self.path = path
+        cells = np.memmap(path, np.float64, mode, shape=(seeds + 1, 3))
+        self.seeds, self.stop = cells[:-1], cells[-1]  # the last row is not 0 when all are to stop
+
+
+def train_seeds(
+    graph: Graph,
+    config: Config,
+    folder: Path | str | None = None,
+    *,
+    resume: bool = False,
+    threads: int | None = None,
+    on_progress: Callable[[np.ndarray], None] | None = None,
+) -> Run:
+    """Train all seeds of ``config`` into a run folder. Seeds that are done are skipped, half-done ones go on.
+
+    Args:
+        folder: the run folder; ``runs/<name of the run>`` if not given.
+        resume: continue the run in ``folder`` instead of making one.
+        threads: cores to use, all if not given. One seed takes all of them; several take one core each.
+        on_progress: called now and then with a row per seed: step, best step so far, its validation score.
+    """
+    build(graph, config)  # settings that do not go together are found before anything is written
+    run = Run.start(folder or default_folder(config, resume), config, resume)
+    cores = threads or len(os.sched_getaffinity(0))
+    with graceful(run.folder) as signals, tempfile.TemporaryDirectory(prefix="ngcn-") as scratch:
+        board = Board(Path(scratch) / "board", config.seeds, "w+")
+        for row, seed in enumerate(run.seeds):
+            if run.finished(seed):
+                board.seeds[row] = config.steps, run.scores(seed)["best_step"], run.scores(seed)["val"]
+        with _watch(board, signals, on_progress):
+            if config.seeds == 1:
+                _train_here(graph, run, board, signals, cores)
+            else:
+                _train_in_processes(graph, run, board, min(cores, config.seeds))
+        signals.check()
+    run.finish()
+    return run
+
+
+def _train_here(graph: Graph, run: Run, board: Board, signals: Signals, threads: int) -> None:
+    set_num_threads(threads)
+
+    def on_step(step: Step) -> None:
+        board.seeds[0] = step.step, step.best_step, step.best_val
+        signals.check()
+
+    if not run.finished(run.config.seed):
+        fit(graph, run.config, run.config.seed, folder=run.seed_folder(run.config.seed), on_step=on_step)
+        board.seeds[0, 0] = run.config.steps
+
+
+def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> None:
+    unfinished = [(row, seed) for row, seed in enumerate(run.seeds) if not run.finished(seed)]
+    # Workers inherit the mask: Ctrl-C and `kill` on the whole group are for this process alone, which then tells them
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
+            parallel = Parallel(return_as="generator_unordered", batch_size=1)  # maps the graph instead of copying it
+            task, parent = delayed(_train_there), os.getpid()
+            done = parallel(task(graph, run, seed, row, board.path, workers, parent) for row, seed in unfinished)
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    try:
+        for _ in done:
+            pass
+    except TerminatedWorkerError:
+        raise RunError(
+            "A training process ended on its own, perhaps for want of memory; go on with --resume and fewer --threads."
+        ) from None
+    finally:
+        board.stop[:] = 1  # after an error in one seed the others stop too
+
+
+def _train_there(graph: Graph, run: Run, seed: int, row: int, board_path: Path, workers: int, parent: int) -> None:
+    set_num_threads(1)
+    board = Board(board_path, run.config.seeds)
+    _pin(board_path.parent, workers)
+
+    def on_step(step: Step) -> None:
+        board.seeds[row] = step.step, step.best_step, step.best_val
+        if board.stop.any() or os.getppid() != parent:
+            raise Interrupted
+
+    if board.stop.any():
+        return
+    try:
+        fit(graph, run.config, seed, folder=run.seed_folder(seed), on_step=on_step)
+        board.seeds[row, 0] = run.config.steps
+    except Interrupted:
+        if os.getppid() != parent:  # nobody is left to hand over to
+            os._exit(1)
+
+
+_pinned = False
+
+
+def _pin(claims: Path, workers: int) -> None:
+    """Keep this process on a core of its own, if there is a process for every core; else the system knows better."""
+    global _pinned
+    cores = sorted(os.sched_getaffinity(0))
+    if _pinned or workers < len(cores):
+        return
+    _pinned = True
+    for core in cores:
+        try:
+            (claims / f"core-{core}").touch(exist_ok=False)
+        except FileExistsError:
+            continue
+        os.sched_setaffinity(0, {core})
+        return
+
+
+@contextmanager
+def _watch(board: Board, signals: Signals, on_progress: Callable[[np.ndarray], None] | None) -> Iterator[None]:
+    """Meanwhile, from a thread: show the board, and pass a signal on to the workers."""
+    over = threading.Event()
+
+    def watch() -> None:
+        while not over.wait(POLL_SECONDS):
+            if signals.signum is not None:
+                board.stop[:] = 1
+            if on_progress:
+                on_progress(board.seeds)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watcher.join()
+        if on_progress:
+            on_progress(board.seeds)

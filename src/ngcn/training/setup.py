@@ -1,0 +1,33 @@
+"""From a graph and a config to what the loop needs: Â, X and a fresh network."""
+
+from __future__ import annotations
+
+from ngcn.graph import Graph
+from ngcn.nn import MODELS, Network, build_network
+from ngcn.ops import Features, Operator, normalize, normalize_rows
+from ngcn.training.config import Config, ConfigError
+
+
+def build_inputs(graph: Graph, config: Config) -> tuple[Operator, Features]:
+    """Â as the model wants it normalised, and the features."""
+    A_hat = normalize(graph.adjacency, MODELS[config.model].normalization)
+    return A_hat, Features(normalize_rows(graph.features) if config.features == "row" else graph.features)
+
+
+def build(graph: Graph, config: Config) -> Network:
+    """A network with fresh parameters, drawn from torch's default generator."""
+    try:
+        return build_network(
+            config.model,
+            graph.features.shape[1],
+            graph.classes,
+            powers=config.powers,
+            replicas=config.replicas,
+            classifier=config.classifier,
+            hidden=config.hidden,
+            layers=config.layers,
+            dropout=config.dropout,
+            multilabel=graph.multilabel,
+        )
+    except ValueError as error:
+        raise ConfigError(str(error)) from None

@@ -1,0 +1,104 @@
+from dataclasses import fields, replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from ngcn.training import Config, ConfigError
+
+
+def write(folder: Path, text: str) -> Path:
+    path = folder / "my.yaml"
+    path.write_text(text)
+    return path
+
+
+def test_none_takes_what_the_model_prescribes() -> None:
+    assert Config(model="gcn").powers == (1,)
+    assert Config(model="ngcn").powers == tuple(range(6))
+    assert Config(model="ngcn", powers=[3, 0]).powers == (0, 3)
+    assert all(getattr(Config(), f.name) is not None for f in fields(Config) if f.name != "patience")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [Config(), Config(model="dcnn"), Config(l2=1e-7, lr=1e-3, patience=7, intermediate=True, split="random:5", seeds=3)],
+)
+def test_yaml_is_complete_and_reads_back_equal(config: Config, tmp_path: Path) -> None:
+    text = config.to_yaml()
+    assert set(yaml.safe_load(text)) == {f.name for f in fields(Config)}
+    assert text.startswith("# ngcn train --config")
+    assert Config.from_file(write(tmp_path, text)) == config
+
+
+def test_given_goes_before_file_goes_before_default(tmp_path: Path) -> None:
+    path = write(tmp_path, "model: gcn\nsteps: 7\nlr: 1e-3\n")
+    config = Config.from_file(path, steps=9)
+    assert (config.model, config.steps, config.lr, config.hidden) == ("gcn", 9, 1e-3, 16)
+    assert Config.from_file(path, model="ngcn").powers == tuple(range(6))  # not the file's model's
+
+
+def test_unknown_key_names_the_nearest(tmp_path: Path) -> None:
+    path = write(tmp_path, "droput: 0.1\n")
+    with pytest.raises(ConfigError, match=r"my\.yaml has the unknown key 'droput'; did you mean 'dropout'\?"):
+        Config.from_file(path)
+
+
+def test_a_bad_value_is_blamed_on_the_file_only_if_it_is_there(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"my\.yaml, steps must be"):
+        Config.from_file(write(tmp_path, "steps: 0\n"))
+    with pytest.raises(ConfigError, match="^steps must be"):
+        Config.from_file(write(tmp_path, "lr: 0.1\n"), steps=0)
+
+
+@pytest.mark.parametrize("text", ["- 1\n", "a: b: c\n", "steps: [\n", "just text", "x: !!python/object/apply:os.abort []\n"])
+def test_a_file_that_is_no_config_is_refused_and_nothing_runs(tmp_path: Path, text: str) -> None:
+    with pytest.raises(ConfigError, match=r"my\.yaml"):
+        Config.from_file(write(tmp_path, text))
+
+
+def test_files_that_cannot_be_read(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="cannot be read"):
+        Config.from_file(tmp_path / "absent.yaml")
+    with pytest.raises(ConfigError, match="cannot be read"):
+        Config.from_file(tmp_path)
+    (tmp_path / "my.yaml").write_bytes(b"\xff\xfe\xff")
+    with pytest.raises(ConfigError, match="UTF-8"):
+        Config.from_file(tmp_path / "my.yaml")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        *[(name, bad) for name in ("replicas", "hidden", "layers", "steps", "seeds", "patience") for bad in (0, 1.5, True)],
+        *[(name, bad) for name in ("lr", "dropout", "l2") for bad in (-1, float("nan"), float("inf"), "much", True)],
+        *[("powers", bad) for bad in (0, -1, [], [0, 0], [-1], "0-5", [1.5], True)],
+        *[("split", bad) for bad in ("random", "random:0", "random:x", 3, "halves")],
+        *[(name, bad) for name in ("model", "classifier", "features", "dataset") for bad in (3, "", [])],
+        ("model", "gnc"),
+        ("dropout", 1),
+        ("lr", 0),
+        ("seed", -1),
+        ("intermediate", "yes"),
+    ],
+)
+def test_bad_values_are_named_in_one_line(name: str, value: object) -> None:
+    with pytest.raises(ConfigError, match=f"^{name} must be .* not ") as caught:
+        Config(**{name: value})
+    assert "\n" not in str(caught.value)
+
+
+def test_a_misspelt_choice_names_the_nearest() -> None:
+    with pytest.raises(ConfigError, match="did you mean 'attention'"):
+        Config(classifier="atention")
+
+
+def test_differences_say_both_values() -> None:
+    config = Config()
+    assert config.differences(config) == []
+    assert config.differences(replace(config, lr=0.5, steps=3)) == ["steps is 600, not 3", "lr is 0.01, not 0.5"]
+
+
+def test_name() -> None:
+    assert Config().name == "cora-ngcn-attention-K6-r4"
+    assert Config(powers=[0, 2]).name == "cora-ngcn-attention-P0+2-r4"
