@@ -1,0 +1,162 @@
+"""Reads the files of Planetoid (Yang et al., 2016): Cora, Citeseer and Pubmed as the papers use them.
+
+``ind.NAME.{x,y}`` hold features and one-hot labels of the training nodes, ``{allx,ally}`` those of all but the test
+nodes, ``{tx,ty}`` those of the test nodes in the order of ``test.index``, and ``graph`` the neighbours of each node.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ngcn.data.catalog import DatasetError
+from ngcn.graph import UNKNOWN, Graph
+
+VALIDATION_NODES = 500
+
+
+class Unlabelled(NamedTuple):
+    """What Planetoid's files say apart from the labels."""
+
+    adjacency: sp.csr_array
+    features: sp.csr_array
+    row_nodes: np.ndarray  # the node that each row of (allx, tx) and of (ally, ty) belongs to
+    train: np.ndarray
+    val: np.ndarray
+    test: np.ndarray
+
+
+def read_planetoid(folder: str | Path, name: str, class_names: Sequence[str] | None = None) -> Graph:
+    """The graph in ``folder/ind.NAME.*``, with Planetoid's order of the nodes and its split.
+
+    Training nodes are the first ones, validation nodes the next 500, test nodes those in the test index. A node that
+    is in the graph but in none of the other files (15 of them in Citeseer) has no features and no known label.
+
+    Args:
+        folder: where the files are.
+        name: what stands between ``ind.`` and the part in their names.
+        class_names: one name per column of the label files.
+    """
+    rest = read_unlabelled(folder, name)
+    one_hots = [_read(folder, name, part, np.ndarray) for part in ("ally", "ty")]
+    with _trouble_named(folder, name):
+        one_hot = np.concatenate(one_hots)
+        labels = np.full(len(rest.train), UNKNOWN)
+        labels[rest.row_nodes] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), UNKNOWN)
+    return Graph(
+        rest.adjacency, rest.features, labels, rest.train, rest.val, rest.test, class_names=class_names, name=name
+    )
+
+
+def read_unlabelled(folder: str | Path, name: str) -> Unlabelled:
+    """The part of :func:`read_planetoid` that needs none of the files with labels."""
+    X_train, X, X_test = (_read(folder, name, part, _CSR) for part in ("x", "allx", "tx"))
+    neighbours = _read(folder, name, "graph", dict)
+    with _trouble_named(folder, name):
+        X_train, X, X_test = X_train.build(), X.build(), X_test.build()
+        test_index = np.loadtxt(_path(folder, name, "test.index"), dtype=np.int64, ndmin=1)
+        row_nodes = np.concatenate([np.arange(X.shape[0]), test_index])
+        stacked = sp.vstack([X, X_test], format="coo")
+        shape = (len(neighbours), X.shape[1])
+        features = sp.csr_array((stacked.data, (row_nodes[stacked.row], stacked.col)), shape=shape)
+        node = np.arange(len(neighbours))
+        train = node < X_train.shape[0]
+        val = ~train & (node < min(X_train.shape[0] + VALIDATION_NODES, X.shape[0]))
+        return Unlabelled(_adjacency(neighbours), features, row_nodes, train, val, np.isin(node, test_index))
+
+
+def _adjacency(neighbours: dict[int, list[int]]) -> sp.csr_array:
+    """1 for every pair that either node lists, however often: the files repeat some neighbours."""
+    nodes = len(neighbours)
+    sources = np.repeat(np.fromiter(neighbours, np.int64, nodes), [len(ends) for ends in neighbours.values()])
+    targets = np.fromiter((end for ends in neighbours.values() for end in ends), np.int64, len(sources))
+    one_way = sp.csr_array((np.ones(len(sources), np.float32), (sources, targets)), shape=(nodes, nodes))
+    both_ways = one_way + one_way.T
+    both_ways.data[:] = 1
+    return both_ways
+
+
+def _path(folder: str | Path, name: str, part: str) -> Path:
+    return Path(folder) / f"ind.{name}.{part}"
+
+
+def _read(folder: str | Path, name: str, part: str, kind: type) -> Any:
+    path = _path(folder, name, part)
+    value = unpickle(path)
+    if not isinstance(value, kind):
+        raise DatasetError(f"{path} holds a {type(value).__name__}, which is not what Planetoid keeps there.")
+    return value
+
+
+@contextmanager
+def _trouble_named(folder: str | Path, name: str) -> Iterator[None]:
+    """Files that are read but do not fit together can fail in many ways; to the user it is one."""
+    try:
+        yield
+    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OSError) as trouble:
+        raise DatasetError(
+            f"The files {_path(folder, name, '*')} do not fit together as a Planetoid dataset: {trouble}."
+        ) from trouble
+
+
+def unpickle(path: Path) -> Any:
+    """Reads one of Planetoid's pickles; a pickle that names anything but plain arrays and containers is refused.
+
+    Unpickling calls whatever a file names, so this unpickler knows six names and looks up no others.
+    """
+    try:
+        with path.open("rb") as stream:
+            return _Unpickler(stream, encoding="latin1").load()  # strings as Python 2 wrote them
+    except FileNotFoundError as trouble:
+        raise DatasetError(f"The file {path} is missing.") from trouble
+    except DatasetError as trouble:
+        raise DatasetError(f"{path} was refused: {trouble}") from trouble
+    except Exception as trouble:  # a broken pickle can fail in any way
+        raise DatasetError(f"{path} is damaged or not a pickle: {trouble}.") from trouble
+
+
+class _CSR:
+    """Stands in for scipy's csr_matrix while unpickling, so that nothing relies on what a file says before a check."""
+
+    def build(self) -> sp.csr_array:
+        parts = vars(self)
+        shape = parts["_shape"] if "_shape" in parts else parts["shape"]
+        matrix = sp.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
+        matrix.check_format(full_check=True)
+        return matrix
+
+
+def _dtype(kind: str, align: object = False, copy: object = True) -> np.dtype:
+    dtype = np.dtype(kind, copy=True)  # a copy, because unpickling goes on to set its state
+    if dtype.kind not in "biuf":
+        raise DatasetError(f"it holds an array of {kind!r} rather than of numbers.")
+    return dtype
+
+
+_reconstruct = np.empty(0).__reduce__()[0]  # numpy's own; the module it lives in depends on the version
+_ALLOWED = {
+    ("__builtin__", "list"): list,
+    ("builtins", "list"): list,
+    ("collections", "defaultdict"): defaultdict,
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): _dtype,
+    ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
+    ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
+    ("scipy.sparse.csr", "csr_matrix"): _CSR,
+    ("scipy.sparse._csr", "csr_matrix"): _CSR,
+}
+
+
+class _Unpickler(pickle.Unpickler):
+    def find_class(self, module: str, name: str) -> Any:
+        try:
+            return _ALLOWED[module, name]
+        except KeyError:
+            raise DatasetError(f"it asks for {module}.{name}, which no Planetoid file needs.") from None

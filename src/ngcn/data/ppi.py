@@ -1,0 +1,75 @@
+"""Reads the format of GraphSAGE (Hamilton et al., 2017), in which PPI is published."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ngcn.data.catalog import DatasetError
+from ngcn.graph import Graph
+
+
+def read_graphsage(folder: str | Path, name: str = "ppi") -> Graph:
+    """The graph in ``folder/NAME-{G.json,feats.npy,class_map.json,id_map.json}``.
+
+    Several graphs (PPI has 24) are one block-diagonal graph: there are just no edges between them. Features are
+    standardised with the mean and deviation of the training nodes.
+
+    Args:
+        folder: where the files are.
+        name: what their names begin with.
+
+    The files:
+        - ``G.json``: networkx's node-link format. A node is in the validation or test split if its ``val`` or
+          ``test`` says so, else in the training split. The ends of a link are positions in the list of nodes, as
+          networkx 1 wrote them; if any is no such position, they are ids of nodes, as networkx 2 and later write.
+        - ``id_map.json``: the row of each node's features; ``feats.npy``: the features.
+        - ``class_map.json``: for each node a list of zeros and ones, one per class (or just the class's number).
+    """
+
+    def path(part: str) -> Path:
+        return Path(folder) / f"{name}-{part}"
+
+    G, row_of, classes_of = (_read_json(path(part)) for part in ("G.json", "id_map.json", "class_map.json"))
+    try:
+        X = np.load(path("feats.npy"), allow_pickle=False)
+    except (OSError, ValueError, EOFError) as trouble:
+        raise DatasetError(f"{path('feats.npy')} cannot be read as an array of numbers: {trouble}.") from trouble
+    try:
+        ids = [node["id"] for node in G["nodes"]]
+        val, test = (np.array([node[part] for node in G["nodes"]], bool) for part in ("val", "test"))
+        features = X[[row_of[str(node)] for node in ids]].astype(np.float64)
+        labels = np.array([classes_of[str(node)] for node in ids])
+        train = ~(val | test)
+        deviation = features[train].std(axis=0)
+        features = (features - features[train].mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+        adjacency = _adjacency(G["links"], ids)
+    except KeyError as trouble:
+        raise DatasetError(f"{trouble} is missing in {path('*.json')}, where GraphSAGE's format has it.") from trouble
+    except (TypeError, ValueError, IndexError) as trouble:
+        raise DatasetError(f"The files {path('*')} do not fit together: {trouble}.") from trouble
+    return Graph(adjacency, features, labels, train, val, test, node_ids=np.array(ids), name=name)
+
+
+def _adjacency(links: list[dict[str, Any]], ids: list[Any]) -> sp.csr_array:
+    nodes = len(ids)
+    ends = [link[end] for end in ("source", "target") for link in links]
+    if not all(type(end) is int and 0 <= end < nodes for end in ends):
+        position = {node: number for number, node in enumerate(ids)}
+        ends = [position[end] for end in ends]
+    sources, targets = np.array(ends, np.int64).reshape(2, -1)
+    one_way = sp.csr_array((np.ones(len(sources), np.float32), (sources, targets)), shape=(nodes, nodes))
+    both_ways = one_way + one_way.T
+    both_ways.data[:] = 1
+    return both_ways
+
+
+def _read_json(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as trouble:
+        raise DatasetError(f"{path} cannot be read as JSON: {trouble}.") from trouble

