@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -72,7 +73,7 @@ class Graph:
     @property
     def edges(self) -> int:
         """Undirected edges, each counted once; self-connections count too."""
-        pattern = self.adjacency != 0
+        pattern: Any = self.adjacency != 0
         both_ways = (pattern + pattern.T).tocsr()
         loops = int((both_ways.diagonal() != 0).sum())
         return (both_ways.nnz - loops) // 2 + loops
@@ -97,20 +98,17 @@ class Graph:
         )
 
 
-def _adjacency(given: object) -> sp.csr_array:
+def _adjacency(given: Any) -> sp.csr_array:
     if not sp.issparse(given):
         given = np.asarray(given)
-        if given.ndim != 2:
-            raise GraphError(f"The adjacency must be a matrix, but it has {given.ndim} dimension(s).")
-    adjacency = sp.csr_array(given, dtype=np.float32, copy=True)
-    rows, columns = adjacency.shape
+    if given.ndim != 2:
+        raise GraphError(f"The adjacency must be a matrix, but it has {given.ndim} dimension(s).")
+    rows, columns = given.shape
     if rows != columns:
         raise GraphError(f"The adjacency must be square, but it is {rows} x {columns}.")
     if rows == 0:
         raise GraphError("The graph has no nodes.")
-    if adjacency.nnz and (adjacency.indices.min() < 0 or adjacency.indices.max() >= columns):
-        bad = int(adjacency.indices[(adjacency.indices < 0) | (adjacency.indices >= columns)][0])
-        raise GraphError(f"An edge leads to node {bad}, but the nodes are numbered 0 to {columns - 1}.")
+    adjacency = _csr(given, "An edge leads to node {bad}, but the nodes are numbered 0 to {last}.")
     _check_finite(adjacency, "edge weight", "edge from node {row} to node {column}")
     if (adjacency.data < 0).any():
         row, column = _where(adjacency, adjacency.data < 0)
@@ -122,11 +120,12 @@ def _adjacency(given: object) -> sp.csr_array:
     return adjacency
 
 
-def _features(given: object, nodes: int) -> sp.csr_array | np.ndarray:
+def _features(given: Any, nodes: int) -> sp.csr_array | np.ndarray:
     features: sp.csr_array | np.ndarray
     if sp.issparse(given):
-        features = sp.csr_array(given, dtype=np.float32, copy=True)
-        features.sum_duplicates()
+        matrix = _csr(given, "The features have an entry in row or column {bad}, but those end at {last}.")
+        matrix.sum_duplicates()
+        features = matrix
     else:
         features = np.array(given, dtype=np.float32)
         if features.ndim != 2:
@@ -150,11 +149,13 @@ def _labels(given: object, nodes: int) -> np.ndarray:
         if not np.isin(labels, (0, 1)).all():
             raise GraphError("Multi-label labels must be a matrix of zeros and ones.")
         return labels.astype(np.float32)
-    whole = labels.astype(np.int64) if np.isfinite(labels.astype(np.float64)).all() else None
+    numeric = labels.dtype.kind in "biuf" and np.isfinite(labels).all()
+    whole = labels.astype(np.int64) if numeric else None
     if whole is None or (whole != labels).any():
         raise GraphError("Labels must be whole class numbers, with -1 where the class is unknown.")
     if (whole < UNKNOWN).any():
-        raise GraphError(f"Node {int(np.argmax(whole < UNKNOWN))} has label {whole.min()}; use -1 for unknown.")
+        node = int(np.argmax(whole < UNKNOWN))
+        raise GraphError(f"Node {node} has label {whole[node]}; use -1 for unknown.")
     return whole
 
 
@@ -175,7 +176,7 @@ def _node_ids(given: object, nodes: int) -> np.ndarray:
         raise GraphError(f"There are {nodes} nodes, but the node ids have shape {ids.shape}.")
     unique, counts = np.unique(ids, return_counts=True)
     if len(unique) < nodes:
-        raise GraphError(f"The node id {unique[counts > 1][0]!r} stands for more than one node.")
+        raise GraphError(f"The node id {unique[counts > 1].tolist()[0]!r} stands for more than one node.")
     return ids
 
 
@@ -206,6 +207,16 @@ def _check_split(graph: Graph) -> None:
                 f"{unlabelled.sum()} {split} node(s) have no label, node {int(np.argmax(unlabelled))} the first of "
                 f"them; label them or take them out of the {split} split."
             )
+
+
+def _csr(given: Any, out_of_range: str) -> sp.csr_array:
+    """A copy; scipy crashes on indices out of range when it converts, so they are found before."""
+    if getattr(given, "format", None) in ("csr", "csc"):
+        last = given.shape[given.format == "csr"] - 1
+        bad = given.indices[(given.indices < 0) | (given.indices > last)]
+        if len(bad):
+            raise GraphError(out_of_range.format(bad=bad[0], last=last))
+    return sp.csr_array(given, dtype=np.float32, copy=True)
 
 
 def _check_finite(matrix: sp.csr_array | np.ndarray, what: str, place: str) -> None:
