@@ -1,0 +1,142 @@
+"""The classification sub-networks: how the outputs of all towers become one prediction.
+
+Each returns logits: their softmax (for multi-label, their sigmoid) is the prediction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax, logsigmoid
+
+
+class FullyConnected(nn.Module):
+    r"""The towers' outputs side by side, times one matrix: :math:`[\,\sigma(Z_0) \mid \sigma(Z_1) \mid \dots\,] W_{fc}`.
+
+    Args:
+        towers: their number.
+        width: columns per tower.
+        classes: columns of the result.
+        hidden: width of a layer in between, with ReLU after it, as in the paper's t-SNE figure; none if None.
+    """
+
+    activation: Callable[[Tensor], Tensor] = staticmethod(torch.relu)
+    mixes_classes = False
+
+    def __init__(self, towers: int, width: int, classes: int, *, hidden: int | None = None) -> None:
+        super().__init__()
+        widths = [towers * width, classes] if hidden is None else [towers * width, hidden, classes]
+        self.layers = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in zip(widths, widths[1:], strict=False))
+        for layer in self.layers:
+            nn.init.xavier_uniform_(layer.weight)
+
+    def forward(self, Z: Float[Tensor, "rows towers width"]) -> Float[Tensor, "rows classes"]:
+        H = self.layers[0](Z.flatten(1))
+        for layer in self.layers[1:]:
+            H = layer(torch.relu(H))
+        return H
+
+    def hidden(self, Z: Float[Tensor, "rows towers width"]) -> Float[Tensor, "rows hidden"]:
+        """What the first layer gives, before ReLU: the paper's t-SNE figure shows it."""
+        return self.layers[0](Z.flatten(1))
+
+    def weights(self) -> None:
+        """A fully-connected layer has no weight per tower."""
+        return
+
+
+class Mixture(nn.Module):
+    r"""A convex combination of the towers' class probabilities, one weight per tower.
+
+    .. math:: \sum_t m_t \, \mathrm{softmax}(Z_t), \qquad m = \mathrm{softmax}(\tilde{m})
+
+    The result is the log of the mixture, so that its cross entropy is the log-likelihood of the mixture itself.
+    For multi-label, the sigmoid takes the place of the softmax.
+
+    Args:
+        scores: :math:`\tilde{m}`, one per tower.
+        learned: whether :math:`\tilde{m}` is trained (the paper's attention) or stays as it is.
+        multilabel: several classes may hold at once.
+    """
+
+    activation: Callable[[Tensor], Tensor] = nn.Identity()
+    mixes_classes = True
+
+    def __init__(self, scores: Float[Tensor, " towers"], *, learned: bool, multilabel: bool = False) -> None:
+        super().__init__()
+        self.multilabel = multilabel
+        if learned:
+            self.scores = nn.Parameter(scores)
+        else:
+            self.register_buffer("scores", scores)
+
+    def forward(self, Z: Float[Tensor, "rows towers classes"]) -> Float[Tensor, "rows classes"]:
+        log_m = log_softmax(self.scores, dim=0)[:, None]
+        if self.multilabel:
+            yes, no = (torch.logsumexp(log_m + logsigmoid(score), dim=1) for score in (Z, -Z))
+            return yes - no
+        return torch.logsumexp(log_m + log_softmax(Z, dim=-1), dim=1)
+
+    def weights(self) -> Float[Tensor, " towers"]:
+        """m, which sums to 1."""
+        return torch.softmax(self.scores.detach(), dim=0)
+
+    def extra_repr(self) -> str:
+        return f"towers={len(self.scores)}, learned={isinstance(self.scores, nn.Parameter)}"
+
+
+class Identity(nn.Module):
+    """The output of the only tower, as it is: GCN and SAGE by themselves."""
+
+    activation: Callable[[Tensor], Tensor] = nn.Identity()
+    mixes_classes = True
+
+    def forward(self, Z: Float[Tensor, "rows 1 classes"]) -> Float[Tensor, "rows classes"]:
+        return Z[:, 0]
+
+    def weights(self) -> Float[Tensor, "1"]:
+        return torch.ones(1)
+
+
+Classifier = FullyConnected | Mixture | Identity
+
+SMALL = 0.1  # the "small value" for m_0 that the paper leaves open, beside m_1 = 1
+
+
+def make_classifier(
+    name: str, towers: tuple[int, ...], width: int, classes: int, *, multilabel: bool = False, hidden: int = 64
+) -> Classifier:
+    r"""The classifier of this name.
+
+    ``attention`` (learned m), ``harmonic`` (:math:`m_k = 1/k`, a small :math:`m_0`), ``linear``
+    (:math:`m_k = (K-k)/(K-1)`), ``fc``, ``fc2`` (two layers), ``identity`` (one tower only).
+
+    Example:
+        >>> make_classifier("harmonic", (0, 1, 2), 7, 7).weights()
+        tensor([0.0625, 0.6250, 0.3125])
+    """
+    if name == "fc":
+        return FullyConnected(len(towers), width, classes)
+    if name == "fc2":
+        return FullyConnected(len(towers), width, classes, hidden=hidden)
+    if width != classes:
+        raise ValueError(f"The {name} classifier needs towers with one output per class, {classes}, not {width}.")
+    if name == "identity":
+        if len(towers) != 1:
+            raise ValueError(f"The identity classifier passes on a single tower, but there are {len(towers)}.")
+        return Identity()
+    k = torch.tensor(towers, dtype=torch.get_default_dtype())
+    if name == "attention":
+        return Mixture(torch.zeros(len(towers)), learned=True, multilabel=multilabel)
+    if name == "harmonic":
+        return Mixture(torch.where(k == 0, SMALL, 1 / k.clamp(min=1)).log(), learned=False, multilabel=multilabel)
+    if name == "linear":
+        K = towers[-1] + 1
+        return Mixture(((K - k) / max(K - 1, 1)).log(), learned=False, multilabel=multilabel)
+    raise ValueError(f"There is no classifier {name!r}; choose one of {', '.join(CLASSIFIERS)}.")
+
+
+CLASSIFIERS = ("attention", "fc", "fc2", "harmonic", "linear", "identity")

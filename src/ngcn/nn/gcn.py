@@ -1,0 +1,62 @@
+"""Algorithm 2 of the paper: the GCN models of all towers, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+
+from ngcn.nn.layers import GraphConvolution, Input
+from ngcn.ops import NONE, Dropout, Features, Operator, Reach, relu_dropout
+
+
+class GCN(nn.Module):
+    r"""A GCN per tower, tower t on :math:`\hat{A}^{k_t}` (Kipf and Welling, 2017).
+
+    .. math:: Z \leftarrow \sigma(\hat{A}^{k} \, \mathrm{drop}(Z) \, W^{(i)}), \quad i = 1 \dots L
+
+    :math:`\sigma` is ReLU; the classifier says what it is in the last layer.
+
+    Args:
+        towers: the power of each tower, ascending.
+        widths: columns of the input and after each of the L layers.
+        dropout: the probability of dropping an input of a layer.
+        activation: :math:`\sigma` of the last layer.
+
+    Shape:
+        - X: ``(nodes, widths[0])``
+        - output: ``(rows, towers, widths[-1])``
+    """
+
+    def __init__(
+        self,
+        towers: tuple[int, ...],
+        widths: tuple[int, ...],
+        dropout: float,
+        activation: Callable[[Tensor], Tensor] = torch.relu,
+    ) -> None:
+        super().__init__()
+        self.towers, self.dropout, self.activation = towers, dropout, activation
+        self.layers = nn.ModuleList(
+            GraphConvolution(towers, width_in, width_out)
+            for width_in, width_out in zip(widths, widths[1:], strict=False)
+        )
+
+    def forward(
+        self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
+    ) -> Float[Tensor, "rows towers width"]:
+        reach = Reach.of(A_hat, None if rows is None else rows.numpy(), len(self.layers), self.towers)
+        Z: Input = X
+        for i, layer in enumerate(self.layers):
+            dropout = Dropout.draw(self.dropout) if self.training else NONE
+            if i > 0:
+                Z = relu_dropout(Z, self.towers, dropout, reach)
+            Z = layer.convolve(A_hat, Z, dropout, reach)
+            reach = reach.after_layer()
+        Z = Z if rows is None else Z.index_select(0, rows)
+        return self.activation(Z.view(len(Z), len(self.towers), -1))
+
+    def extra_repr(self) -> str:
+        return f"towers={self.towers}, dropout={self.dropout}"

@@ -1,0 +1,65 @@
+"""Algorithm 3 of the paper: the SAGE models of all towers, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+
+from ngcn.nn.layers import GraphConvolution, Input, TowerWeights
+from ngcn.ops import NONE, Dropout, Features, Operator, Reach, relu_normalize_dropout
+
+
+class SAGE(nn.Module):
+    r"""A GraphSAGE model with mean aggregation per tower, tower t on :math:`\hat{A}^{k_t}` (Hamilton et al., 2017).
+
+    .. math::
+        Z \leftarrow \mathrm{L2NormalizeRows}\left(\sigma(
+            [\,\mathrm{drop}(Z) \mid \hat{A}^{k} \, \mathrm{drop}(Z)\,] \, W^{(i)})\right), \quad i = 1 \dots L
+
+    The product with the two halves of :math:`W^{(i)}` is computed half by half, so that nothing is concatenated.
+    :math:`\sigma` is ReLU; the classifier says what it is in the last layer.
+
+    Args:
+        towers: the power of each tower, ascending.
+        widths: columns of the input and after each of the L layers.
+        dropout: the probability of dropping an input of a layer.
+        activation: :math:`\sigma` of the last layer.
+
+    Shape:
+        - X: ``(nodes, widths[0])``
+        - output: ``(rows, towers, widths[-1])``
+    """
+
+    def __init__(
+        self,
+        towers: tuple[int, ...],
+        widths: tuple[int, ...],
+        dropout: float,
+        activation: Callable[[Tensor], Tensor] = torch.relu,
+    ) -> None:
+        super().__init__()
+        self.towers, self.dropout, self.activation = towers, dropout, activation
+        pairs = list(zip(widths, widths[1:], strict=False))
+        self.own = nn.ModuleList(TowerWeights(towers, i, o, fan_in=2 * i) for i, o in pairs)
+        self.neighbours = nn.ModuleList(GraphConvolution(towers, i, o, fan_in=2 * i) for i, o in pairs)
+
+    def forward(
+        self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
+    ) -> Float[Tensor, "rows towers width"]:
+        reach = Reach.of(A_hat, None if rows is None else rows.numpy(), len(self.own), self.towers)
+        Z: Input = X
+        for i, (own, neighbours) in enumerate(zip(self.own, self.neighbours, strict=True)):
+            dropout = Dropout.draw(self.dropout) if self.training else NONE
+            if i > 0:
+                Z = relu_normalize_dropout(Z, self.towers, dropout, reach)
+            Z = own(Z, dropout, reach.after_layer()) + neighbours.convolve(A_hat, Z, dropout, reach)
+            reach = reach.after_layer()
+        Z = Z if rows is None else Z.index_select(0, rows)
+        return normalize(self.activation(Z.view(len(Z), len(self.towers), -1)), dim=-1)
+
+    def extra_repr(self) -> str:
+        return f"towers={self.towers}, dropout={self.dropout}"

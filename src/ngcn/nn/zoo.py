@@ -1,0 +1,77 @@
+"""The named models of the paper, each a configuration of :class:`Network` ("Generalization to other Graph Models")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ngcn.nn.gcn import GCN
+from ngcn.nn.network import Network
+from ngcn.nn.sage import SAGE
+
+
+@dataclass(frozen=True)
+class Preset:
+    """What a name stands for; the fields are the defaults of :func:`build_network`."""
+
+    graph_model: Callable[..., Any]
+    normalization: str
+    powers: tuple[int, ...]
+    replicas: int
+    classifier: str
+    layers: int
+    summary: str
+
+
+MODELS = {
+    "ngcn": Preset(GCN, "symmetric", (0, 1, 2, 3, 4, 5), 4, "attention", 2, "Network of GCNs (Algorithm 4)"),
+    "nsage": Preset(SAGE, "row", (0, 1, 2, 3, 4, 5), 4, "attention", 2, "Network of SAGEs (Algorithm 5)"),
+    "gcn": Preset(GCN, "symmetric", (1,), 1, "identity", 2, "one GCN on Â"),
+    "sage": Preset(SAGE, "row", (1,), 1, "identity", 2, "one SAGE on Â"),
+    "dcnn": Preset(GCN, "row", (0, 1, 2, 3, 4, 5), 1, "fc", 1, "one layer on each power of the random walk"),
+}
+
+
+def build_network(
+    model: str,
+    features: int,
+    classes: int,
+    *,
+    powers: int | Sequence[int] | None = None,
+    replicas: int | None = None,
+    classifier: str | None = None,
+    hidden: int = 16,
+    layers: int | None = None,
+    dropout: float = 0.5,
+    multilabel: bool = False,
+) -> Network:
+    """The network that a name stands for, with settings changed where they are given.
+
+    A tower has `layers` layers, all `hidden` wide but the last, which has a column per class; DCNN's single layer is
+    `hidden` wide, as in the paper.
+
+    Example:
+        >>> build_network("gcn", features=1433, classes=7).tower_powers
+        (1,)
+        >>> build_network("ngcn", features=1433, classes=7, powers=3, replicas=1).tower_powers
+        (0, 1, 2)
+    """
+    if model not in MODELS:
+        raise ValueError(f"There is no model {model!r}; choose one of {', '.join(MODELS)}.")
+    preset = MODELS[model]
+    layers = preset.layers if layers is None else layers
+    widths = (hidden,) if model == "dcnn" else (*[hidden] * (layers - 1), classes)
+    if model == "dcnn" and layers != 1:
+        raise ValueError(f"DCNN has one layer, not {layers}; with more it is ngcn.")
+    return Network(
+        preset.graph_model,
+        features,
+        classes,
+        powers=preset.powers if powers is None else powers,
+        replicas=preset.replicas if replicas is None else replicas,
+        widths=widths,
+        classifier=preset.classifier if classifier is None else classifier,
+        dropout=dropout,
+        multilabel=multilabel,
+    )

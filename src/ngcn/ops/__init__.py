@@ -1,0 +1,26 @@
+"""Sparse mathematics: normalisation, multi-power propagation, sparse features, dropout; and its CPU kernels."""
+
+from ngcn.ops.dropout import NONE, Dropout
+from ngcn.ops.features import Features
+from ngcn.ops.normalize import normalize, normalize_rows
+from ngcn.ops.operator import Operator, Power
+from ngcn.ops.propagate import propagate
+from ngcn.ops.reach import Reach
+from ngcn.ops.threads import set_num_threads
+from ngcn.ops.towers import relu_dropout, relu_normalize_dropout, tower_linear
+
+__all__ = [
+    "NONE",
+    "Dropout",
+    "Features",
+    "Operator",
+    "Power",
+    "Reach",
+    "normalize",
+    "normalize_rows",
+    "propagate",
+    "relu_dropout",
+    "relu_normalize_dropout",
+    "set_num_threads",
+    "tower_linear",
+]

@@ -1,0 +1,87 @@
+"""`Features`: the input X, and X W for all towers with dropout on X, each tower with a mask of its own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ngcn.ops._sparse_kernels import sparse_times_towers
+from ngcn.ops.dropout import NONE, Dropout
+from ngcn.ops.reach import Reach
+
+
+class Features:
+    """The node features X in CSR form and its transpose, with the non-zeros numbered alike in both.
+
+    Args:
+        matrix: ``(nodes, features)``, scipy sparse or dense.
+    """
+
+    def __init__(self, matrix: sp.csr_array | np.ndarray) -> None:
+        X = sp.csr_array(matrix)
+        self.shape: tuple[int, int] = X.shape
+        numbers = sp.csr_array((np.arange(X.nnz), X.indices, X.indptr), shape=X.shape).T.tocsr()
+        self.rows = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.arange(X.nnz))
+        self.columns = (numbers.indptr.astype(np.int64), numbers.indices.astype(np.int32), X.data[numbers.data], numbers.data)
+
+    def dense(self) -> Float[Tensor, "nodes features"]:
+        indptr, indices, values, _ = self.rows
+        return torch.from_numpy(sp.csr_array((values, indices, indptr), shape=self.shape).toarray())
+
+    def double(self) -> Features:
+        """The same features in float64."""
+        indptr, indices, values, _ = self.rows
+        return Features(sp.csr_array((values.astype(np.float64), indices, indptr), shape=self.shape))
+
+    def times(
+        self,
+        W: Float[Tensor, "features columns"],
+        towers: tuple[int, ...],
+        dropout: Dropout = NONE,
+        reach: Reach | None = None,
+    ) -> Float[Tensor, "nodes columns"]:
+        r"""The product :math:`[\,\mathrm{drop}_0(X) W_0 \mid \mathrm{drop}_1(X) W_1 \mid \dots\,]` over all towers.
+
+        Example:
+            >>> X = Features(np.array([[1.0, 0.0], [0.0, 2.0]]))
+            >>> X.times(torch.ones(2, 3, dtype=torch.float64), (0, 1, 2))
+            tensor([[1., 1., 1.],
+                    [2., 2., 2.]], dtype=torch.float64)
+        """
+        if reach is None:
+            reach = Reach(np.zeros(self.shape[0], dtype=np.uint8), layers=1)
+        result: Tensor = _Times.apply(W, self, towers, dropout, reach)
+        return result
+
+    def __repr__(self) -> str:
+        return f"Features(nodes={self.shape[0]}, features={self.shape[1]}, entries={len(self.rows[1])})"
+
+
+class _Times(torch.autograd.Function):
+    @staticmethod
+    def forward(
+        ctx: Any, W: Tensor, X: Features, towers: tuple[int, ...], dropout: Dropout, reach: Reach
+    ) -> Tensor:
+        first = reach.first_tower(towers) * (W.shape[1] // len(towers))
+        ctx.settings = X, len(towers), dropout, reach.distance, first
+        nodes, features = X.shape
+        everywhere = np.zeros(features, dtype=np.uint8)
+        out = np.empty((nodes, W.shape[1]), dtype=X.rows[2].dtype)
+        sparse_times_towers(
+            *X.rows, W.detach().numpy(), out, len(towers), dropout.key, dropout.keep, reach.distance, everywhere, first
+        )
+        return torch.from_numpy(out)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        X, towers, dropout, distance, first = ctx.settings
+        G = grads[0].contiguous().numpy()
+        everywhere = np.zeros(X.shape[1], dtype=np.uint8)
+        out = np.empty((X.shape[1], G.shape[1]), dtype=G.dtype)
+        sparse_times_towers(*X.columns, G, out, towers, dropout.key, dropout.keep, everywhere, distance, first)
+        return torch.from_numpy(out), None, None, None, None
