@@ -1,0 +1,32 @@
+import numpy as np
+import pytest
+
+from ngcn.data import DatasetError, load_dataset
+
+
+def test_random_split_of_cora() -> None:
+    graph = load_dataset("cora", split="random:20", seed=1)
+    assert np.bincount(graph.labels[graph.train]).tolist() == [20] * 7
+    assert (graph.val.sum(), graph.test.sum()) == (500, 1000)
+    again, other = (load_dataset("cora", split="random:20", seed=seed) for seed in (1, 2))
+    assert (again.train == graph.train).all() and (again.test == graph.test).all()
+    assert (other.train != graph.train).any() and (other.test != graph.test).any()
+
+
+def test_uses_all_that_is_left_where_the_graph_is_too_small() -> None:
+    graph = load_dataset("cora", split="random:175")
+    assert graph.train.sum() == 7 * 175
+    assert (graph.val.sum(), graph.test.sum()) == (494, 989)  # a third and two thirds of the other 1483
+
+
+@pytest.mark.parametrize(
+    "split", ["random", "random:", "random:0", "random:-5", "random:x", "random:5 ", "Planetoid", ""]
+)
+def test_names_the_splits(split: str) -> None:
+    with pytest.raises(DatasetError, match=r"no split .*; use planetoid .* or random:N"):
+        load_dataset("cora", split=split)
+
+
+def test_too_many_per_class() -> None:
+    with pytest.raises(DatasetError, match="181 training nodes per class were asked for, but class 6 has 180"):
+        load_dataset("cora", split="random:181")

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ngcn.data import DatasetError, random_split
+
+
+@given(
+    labels=st.lists(st.integers(-1, 3), min_size=1, max_size=60).map(np.array),
+    per_class=st.integers(1, 5),
+    val=st.integers(1, 20),
+    test=st.integers(1, 20),
+    seed=st.integers(0, 9),
+)
+def test_a_split_is_right_or_refused(labels: np.ndarray, per_class: int, val: int, test: int, seed: int) -> None:
+    known = labels[labels >= 0]
+    left = len(known) - per_class * len(np.unique(known))
+    try:
+        masks = random_split(labels, per_class, val, test, seed)
+    except DatasetError:
+        scarce = not len(known) or np.unique(known, return_counts=True)[1].min() < per_class
+        assert scarce or left < val + test
+        return
+    train, *others = masks
+    assert (np.unique(labels[train], return_counts=True)[1] == per_class).all()
+    assert set(labels[train]) == set(known)
+    assert sum(masks).max() == 1  # no node twice
+    assert not any(mask[labels < 0].any() for mask in masks)
+    if left >= val + test:
+        assert [mask.sum() for mask in others] == [val, test]
+    else:
+        assert sum(mask.sum() for mask in others) == left and all(mask.any() for mask in others)
+    for mask, again in zip(masks, random_split(labels, per_class, val, test, seed), strict=True):
+        np.testing.assert_array_equal(mask, again)
+
+
+def test_validation_and_test_do_not_look_at_labels() -> None:
+    """Every labelled node that is not drawn for training is as likely in the test split as any other."""
+    labels = np.repeat([0, 1], [90, 10])
+    drawn = np.mean([random_split(labels, 5, 20, 40, seed)[2] for seed in range(400)], axis=0)
+    assert drawn[:90].mean() == pytest.approx(85 / 90 * 40 / 90, abs=0.02)
+    assert drawn[90:].mean() == pytest.approx(5 / 10 * 40 / 90, abs=0.03)
+
+
+REFUSED = {
+    "multi-label": ((np.eye(3), 1), "multi-label"),
+    "none labelled": ((np.full(9, -1), 1), "none is labelled"),
+    "scarce class": ((np.array([0, 0, 0, 1]), 2), "2 training nodes per class were asked for, but class 1 has 1"),
+    "nothing left": ((np.array([0, 0, 1, 1]), 2), "0 labelled node.* left"),
+    "one left": ((np.array([0, 0, 1]), 1), "1 labelled node.* left"),
+    "none asked for": ((np.array([0, 1]), 0), "needs 1 node or more"),
+    "no test nodes": ((np.array([0, 1]), 1, 5, 0), "needs 1 node or more"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
+def test_refuses(arguments: tuple, message: str) -> None:
+    with pytest.raises(DatasetError, match=message):
+        random_split(*arguments)
