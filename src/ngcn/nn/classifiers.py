@@ -6,6 +6,7 @@ Each returns logits: their softmax (for multi-label, their sigmoid) is the predi
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float
@@ -29,7 +30,7 @@ class FullyConnected(nn.Module):
     def __init__(self, towers: int, width: int, classes: int, *, hidden: int | None = None) -> None:
         super().__init__()
         widths = [towers * width, classes] if hidden is None else [towers * width, hidden, classes]
-        self.layers = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in zip(widths, widths[1:], strict=False))
+        self.layers = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in pairwise(widths))
         for layer in self.layers:
             nn.init.xavier_uniform_(layer.weight)
 

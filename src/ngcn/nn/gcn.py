@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float, Int
@@ -40,8 +41,8 @@ class GCN(nn.Module):
         super().__init__()
         self.towers, self.dropout, self.activation = towers, dropout, activation
         self.layers = nn.ModuleList(
-            GraphConvolution(towers, width_in, width_out)
-            for width_in, width_out in zip(widths, widths[1:], strict=False)
+            GraphConvolution(towers, width_in, width_out, shared_input=i == 0)
+            for i, (width_in, width_out) in enumerate(pairwise(widths))
         )
 
     def forward(

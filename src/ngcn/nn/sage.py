@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 
 import torch
 from jaxtyping import Float, Int
@@ -43,9 +44,11 @@ class SAGE(nn.Module):
     ) -> None:
         super().__init__()
         self.towers, self.dropout, self.activation = towers, dropout, activation
-        pairs = list(zip(widths, widths[1:], strict=False))
-        self.own = nn.ModuleList(TowerWeights(towers, i, o, fan_in=2 * i) for i, o in pairs)
-        self.neighbours = nn.ModuleList(GraphConvolution(towers, i, o, fan_in=2 * i) for i, o in pairs)
+        self.own, self.neighbours = nn.ModuleList(), nn.ModuleList()
+        for i, (width_in, width_out) in enumerate(pairwise(widths)):
+            half = {"shared_input": i == 0, "fan_in": 2 * width_in}
+            self.own.append(TowerWeights(towers, width_in, width_out, **half))
+            self.neighbours.append(GraphConvolution(towers, width_in, width_out, **half))
 
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None

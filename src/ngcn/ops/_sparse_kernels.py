@@ -26,29 +26,30 @@ def sparse_times_dense(
     start: int,
     stop: int,
     distance: np.ndarray,
-    first_out: np.ndarray,
-    first_in: np.ndarray,
+    first: np.ndarray,
 ) -> None:
-    """``out[:, start:stop] = A @ source[:, start:stop]``, as far as it matters.
-
-    In backward a neighbour's row may matter less than the row it flows into, hence `first_in` for what is read.
-    """
+    """``out[:, start:stop] = A @ source[:, start:stop]``, as far as it matters."""
     rows = indptr.size - 1
+    zero = weights.dtype.type(0)
     for block in numba.prange((rows + BLOCK - 1) // BLOCK):
         for v in range(block * BLOCK, min(rows, (block + 1) * BLOCK)):
-            low = min(max(start, first_out[distance[v]]), stop)
-            out[v, start:stop] = 0
-            if low == stop:
+            target = out[v]
+            target[start:stop] = 0
+            low = max(start, first[distance[v]])
+            if low >= stop:
                 continue
-            for entry in range(indptr[v], indptr[v + 1]):
-                u = U32(indices[entry])
-                begin = max(low, first_in[distance[u]])
-                if begin < stop:
-                    weight = weights[entry]
-                    into = out[v, begin:stop]
-                    row = source[u, begin:stop]
-                    for c in range(into.size):
-                        into[c] += weight * row[c]
+            last = indptr[v + 1] - 1
+            for e in range(indptr[v], indptr[v + 1], 4):  # four neighbours at a time: the row of sums stays in L1
+                e1, e2, e3 = min(e + 1, last), min(e + 2, last), min(e + 3, last)
+                a = (
+                    weights[e],
+                    weights[e1] if e + 1 <= last else zero,
+                    weights[e2] if e + 2 <= last else zero,
+                    weights[e3] if e + 3 <= last else zero,
+                )
+                row0, row1 = source[U32(indices[e])], source[U32(indices[e1])]
+                row2, row3 = source[U32(indices[e2])], source[U32(indices[e3])]
+                add_rows(target, low, stop, a, row0, row1, row2, row3)
 
 
 @kernel

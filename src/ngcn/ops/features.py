@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ngcn.ops._memory import empty
 from ngcn.ops._sparse_kernels import sparse_times_towers
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
@@ -71,7 +72,7 @@ class _Times(torch.autograd.Function):
         ctx.settings = X, len(towers), dropout, reach.distance, first
         nodes, features = X.shape
         everywhere = np.zeros(features, dtype=np.uint8)
-        out = np.empty((nodes, W.shape[1]), dtype=X.rows[2].dtype)
+        out = empty((nodes, W.shape[1]), dtype=X.rows[2].dtype)
         sparse_times_towers(
             *X.rows, W.detach().numpy(), out, len(towers), dropout.key, dropout.keep, reach.distance, everywhere, first
         )
@@ -82,6 +83,6 @@ class _Times(torch.autograd.Function):
         X, towers, dropout, distance, first = ctx.settings
         G = grads[0].contiguous().numpy()
         everywhere = np.zeros(X.shape[1], dtype=np.uint8)
-        out = np.empty((X.shape[1], G.shape[1]), dtype=G.dtype)
+        out = empty((X.shape[1], G.shape[1]), dtype=G.dtype)
         sparse_times_towers(*X.columns, G, out, towers, dropout.key, dropout.keep, everywhere, distance, first)
         return torch.from_numpy(out), None, None, None, None

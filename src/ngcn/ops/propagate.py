@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ngcn.ops._memory import empty_like
 from ngcn.ops._sparse_kernels import sparse_times_dense
 from ngcn.ops.operator import Operator
 from ngcn.ops.reach import Reach
@@ -68,9 +69,9 @@ def _multiply(
     first = [towers_before * width for towers_before in first_tower]
     # start[s]: the first column of the towers that take part in the s-th product
     start = [width * sum(k < s for k in towers) for s in range(towers[-1] + 2)]
-    out = np.empty_like(Z)
+    out = empty_like(Z)
     out[:, : start[1]] = Z[:, : start[1]]
-    work = [np.empty_like(Z) for _ in range(min(2, towers[-1] - 1))]
+    work = [empty_like(Z) for _ in range(min(2, towers[-1] - 1))]
     source = Z
     for s in range(1, towers[-1] + 1):
         steps: list[tuple[np.ndarray, int, int]] = [(out, start[s], start[s + 1])]  # towers whose power is reached
@@ -78,6 +79,6 @@ def _multiply(
             steps.append((work[(s - 1) % 2], start[s + 1], Z.shape[1]))
         for target, begin, end in steps:
             if begin < end:
-                sparse_times_dense(*A.csr, source, target, begin, end, distance, first[s], first[s - 1])
+                sparse_times_dense(*A.csr, source, target, begin, end, distance, first[s])
         source = steps[-1][0]
     return out

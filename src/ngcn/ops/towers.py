@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ngcn.ops import _tower_kernels as kernels
+from ngcn.ops._memory import empty, empty_like
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
 
@@ -66,7 +67,7 @@ class _ReluDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, Y: Tensor, towers: tuple[int, ...], dropout: Dropout, reach: Reach) -> Tensor:
         y = Y.detach().numpy()
-        out = np.empty_like(y)
+        out = empty_like(y)
         first = reach.first_tower(towers) * (y.shape[1] // len(towers))
         kernels.relu_dropout(y, out, dropout.key, dropout.keep, reach.distance, first)
         H = torch.from_numpy(out)
@@ -77,7 +78,7 @@ class _ReluDropout(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         (H,) = ctx.saved_tensors
-        out = torch.empty_like(H)
+        out = torch.from_numpy(empty_like(H.numpy()))
         kernels.relu_dropout_backward(H.numpy(), grads[0].contiguous().numpy(), out.numpy(), ctx.keep)
         return out, None, None, None
 
@@ -89,14 +90,14 @@ class _ReluNormalizeDropout(torch.autograd.Function):
         first = reach.first_tower(towers) * (y.shape[1] // len(towers))
         ctx.save_for_backward(Y)
         ctx.settings = len(towers), dropout.key, dropout.keep, reach.distance, first
-        out = np.empty_like(y)
+        out = empty_like(y)
         kernels.relu_normalize_dropout(y, out, *ctx.settings)
         return torch.from_numpy(out)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         y = ctx.saved_tensors[0].numpy()
-        out = np.empty_like(y)
+        out = empty_like(y)
         kernels.relu_normalize_dropout_backward(y, grads[0].contiguous().numpy(), out, *ctx.settings)
         return torch.from_numpy(out), None, None, None
 
@@ -113,13 +114,13 @@ class _TowerLinear(torch.autograd.Function):
         H, W = ctx.saved_tensors
         G = grads[0].contiguous().numpy()
         W_transposed = np.ascontiguousarray(W.numpy().transpose(0, 2, 1))
-        partial = np.empty((SHARES, *W_transposed.shape), dtype=G.dtype)
+        partial = empty((SHARES, *W_transposed.shape), dtype=G.dtype)
         kernels.towers_outer_products(H.numpy(), G, partial, *ctx.settings)
         weight_gradient = torch.from_numpy(partial.sum(axis=0)).transpose(1, 2)
         return torch.from_numpy(_times_matrices(G, W_transposed, *ctx.settings)), weight_gradient, None, None
 
 
 def _times_matrices(H: np.ndarray, W: np.ndarray, distance: np.ndarray, first_tower: np.ndarray) -> np.ndarray:
-    out = np.empty((len(H), W.shape[0] * W.shape[2]), dtype=H.dtype)
+    out = empty((len(H), W.shape[0] * W.shape[2]), dtype=H.dtype)
     kernels.towers_times_matrices(H, W, out, distance, first_tower)
     return out
