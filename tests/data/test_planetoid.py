@@ -115,6 +115,12 @@ def bad_csr() -> sp.csr_matrix:
     return matrix
 
 
+def bad_indptr() -> sp.csr_matrix:
+    matrix = sp.csr_matrix(np.eye(2, 3, dtype=np.float32))
+    matrix.indptr[1] = 10**6
+    return matrix
+
+
 DAMAGE = {
     "missing": (lambda folder: (folder / "ind.tiny.tx").unlink(), "ind.tiny.tx is missing"),
     "no index": (lambda folder: (folder / "ind.tiny.test.index").unlink(), "test.index"),
@@ -123,6 +129,7 @@ DAMAGE = {
     "text": (replaced("graph", b"hello"), "ind.tiny.graph is damaged"),
     "other type": (replaced("ty", pickle.dumps([1, 2], 4)), "ind.tiny.ty holds a list"),
     "bad indices": (replaced("tx", pickle.dumps(bad_csr(), 4)), "do not fit together"),
+    "bad row starts": (replaced("tx", pickle.dumps(bad_indptr(), 4)), "do not fit together .*non-decreasing"),
     "too few labels": (replaced("ally", pickle.dumps(np.ones((2, 2)), 4)), "do not fit together"),
     "node out of range": (replaced("graph", pickle.dumps({0: [99], 1: [0]}, 4)), "do not fit together"),
     "graph of text": (replaced("graph", pickle.dumps({"a": ["b"]}, 4)), "do not fit together"),
