@@ -109,7 +109,8 @@ def _trouble_named(folder: str | Path, name: str) -> Iterator[None]:
 def unpickle(path: Path) -> Any:
     """Reads one of Planetoid's pickles; a pickle that names anything but plain arrays and containers is refused.
 
-    Unpickling calls whatever a file names, so this unpickler knows six types (by their names of then and now) and nothing else.
+    Unpickling calls whatever a file names, so this unpickler knows six types, by their names of then and now, and
+    looks up nothing else.
     """
     try:
         with path.open("rb") as stream:
