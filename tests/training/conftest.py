@@ -21,12 +21,12 @@ def crowds(labels_per_node: int = 1) -> Graph:
     return Graph(edges, sp.csr_array(words), labels, *SPLITS, name="crowds")
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def graph() -> Graph:
     return crowds()
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def multilabel_graph() -> Graph:
     return crowds(labels_per_node=3)
 

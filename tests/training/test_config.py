@@ -22,7 +22,11 @@ def test_none_takes_what_the_model_prescribes() -> None:
 
 @pytest.mark.parametrize(
     "config",
-    [Config(), Config(model="dcnn"), Config(l2=1e-7, lr=1e-3, patience=7, intermediate=True, split="random:5", seeds=3)],
+    [
+        Config(),
+        Config(model="dcnn"),
+        Config(l2=1e-7, lr=1e-3, patience=7, intermediate=True, split="random:5", seeds=3),
+    ],
 )
 def test_yaml_is_complete_and_reads_back_equal(config: Config, tmp_path: Path) -> None:
     text = config.to_yaml()
@@ -51,7 +55,9 @@ def test_a_bad_value_is_blamed_on_the_file_only_if_it_is_there(tmp_path: Path) -
         Config.from_file(write(tmp_path, "lr: 0.1\n"), steps=0)
 
 
-@pytest.mark.parametrize("text", ["- 1\n", "a: b: c\n", "steps: [\n", "just text", "x: !!python/object/apply:os.abort []\n"])
+@pytest.mark.parametrize(
+    "text", ["- 1\n", "a: b: c\n", "steps: [\n", "just text", "x: !!python/object/apply:os.abort []\n"]
+)
 def test_a_file_that_is_no_config_is_refused_and_nothing_runs(tmp_path: Path, text: str) -> None:
     with pytest.raises(ConfigError, match=r"my\.yaml"):
         Config.from_file(write(tmp_path, text))
@@ -70,7 +76,11 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("name", "value"),
     [
-        *[(name, bad) for name in ("replicas", "hidden", "layers", "steps", "seeds", "patience") for bad in (0, 1.5, True)],
+        *[
+            (name, bad)
+            for name in ("replicas", "hidden", "layers", "steps", "seeds", "patience")
+            for bad in (0, 1.5, True)
+        ],
         *[(name, bad) for name in ("lr", "dropout", "l2") for bad in (-1, float("nan"), float("inf"), "much", True)],
         *[("powers", bad) for bad in (0, -1, [], [0, 0], [-1], "0-5", [1.5], True)],
         *[("split", bad) for bad in ("random", "random:0", "random:x", 3, "halves")],

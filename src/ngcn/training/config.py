@@ -58,7 +58,7 @@ class Config:
     seeds: int = _setting(1, "How many initialisations to train: seed, seed + 1, ...")
 
     def __post_init__(self) -> None:
-        from ngcn.nn import MODELS  # here: it imports torch, which nobody needs to read about the options
+        from ngcn.nn import CLASSIFIERS, MODELS  # here: it imports torch, which nobody needs to read about the options
 
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
@@ -73,7 +73,7 @@ class Config:
             raise ConfigError(f"split must be planetoid or random:N, such as random:20, not {self.split!r}.")
         _choice("features", self.features, FEATURES)
         put("powers", _powers(self.powers))
-        _choice("classifier", self.classifier, ("attention", "fc", "fc2", "harmonic", "linear", "identity"))
+        _choice("classifier", self.classifier, CLASSIFIERS)
         for name in ("replicas", "hidden", "layers", "steps", "seeds"):
             _whole(name, getattr(self, name), least=1)
         _whole("seed", self.seed, least=0)

@@ -55,7 +55,7 @@ def train(
 
     Args:
         graph: the graph; its training nodes teach, its validation nodes select, its test nodes are looked at once.
-        config: the settings; ``config.dataset`` and ``config.split`` are not read, since the graph is given.
+        config: the settings; those of the data are not read, since the graph is given, but ``features`` is.
         folder: where to keep the run: config, weights, metrics per step, result. Nothing is written without it.
         resume: continue the run in ``folder``, if there is one.
         seed: the initialisation, ``config.seed`` if not given. The same seed gives the same bits.
@@ -68,7 +68,7 @@ def train(
         (5, 5)
     """
     config = config or Config()
-    config = replace(config, seed=config.seed if seed is None else seed, seeds=1)
+    config = replace(config, dataset=graph.name, seed=config.seed if seed is None else seed, seeds=1)
     if folder is None:
         return fit(graph, config, config.seed, on_step=on_step)
     build(graph, config)  # settings that do not go together are found before anything is written
@@ -174,7 +174,7 @@ def fit(
 
 def adam(network: Network, config: Config) -> torch.optim.Adam:
     """Adam, with L2 on all parameters but the attention vector, whose size says nothing: softmax takes it away."""
-    attention = [p for name, p in network.named_parameters() if name == "classifier.attention"]
+    attention = [p for name, p in network.named_parameters() if name == "classifier.scores"]
     rest = [p for p in network.parameters() if all(p is not a for a in attention)]
     groups = [{"params": rest, "weight_decay": config.l2}, {"params": attention, "weight_decay": 0.0}]
     return torch.optim.Adam([g for g in groups if g["params"]], lr=config.lr, fused=True)

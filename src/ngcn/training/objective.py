@@ -7,7 +7,6 @@ from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
 
 from ngcn.nn import Network
 from ngcn.ops import Features, Operator
-from ngcn.training.config import ConfigError
 
 
 def loss(logits: Tensor, labels: Tensor) -> Tensor:
@@ -22,14 +21,9 @@ def objective(
 ) -> Tensor:
     r"""The loss over ``rows``: :math:`L(m(Z))`, or :math:`L(m(Z)) + \sum_t L(Z_t)` with intermediate supervision.
 
-    The second needs towers whose outputs are class logits, so it goes with every classifier but the fully-connected.
+    The second needs towers whose outputs are class logits: every classifier but the fully-connected ones has them.
     """
     if not intermediate:
         return loss(network(A_hat, X, rows), labels)
-    if not network.classifier.mixes_classes:
-        raise ConfigError(
-            "intermediate supervision needs towers that each predict the classes, and those of a fully-connected "
-            "classifier do not; use attention, harmonic, linear or identity."
-        )
     Z = network.towers(A_hat, X, rows)
     return loss(network.classifier(Z), labels) + sum(loss(Z_t, labels) for Z_t in Z.unbind(dim=1))

@@ -93,8 +93,11 @@ class Run:
         if (folder / "config.yaml").exists():
             run = cls(folder, Config.from_file(folder / "config.yaml"))
             if not resume:
-                state = "a finished" if all(map(run.finished, run.seeds)) else "an unfinished"
-                raise RunError(f"{folder} holds {state} run; continue it with --resume, or choose another folder.")
+                if all(map(run.finished, run.seeds)):
+                    raise RunError(f"{folder} holds a finished run; choose another folder.")
+                raise RunError(
+                    f"{folder} holds an unfinished run; continue it with --resume, or choose another folder."
+                )
             if differences := run.config.differences(config):
                 raise RunError(
                     f"{folder} holds a run with other settings, so it cannot go on: {'; '.join(differences)}."

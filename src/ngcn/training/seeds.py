@@ -88,7 +88,8 @@ def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> N
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
-            parallel = Parallel(return_as="generator_unordered", batch_size=1)  # maps the graph instead of copying it
+            # The graph is mapped into memory, not copied; "c" since a read-only array would be another type to the kernels
+            parallel = Parallel(return_as="generator_unordered", batch_size=1, mmap_mode="c")
             task, parent = delayed(_train_there), os.getpid()
             done = parallel(task(graph, run, seed, row, board.path, workers, parent) for row, seed in unfinished)
     finally:

@@ -17,7 +17,7 @@ def build_inputs(graph: Graph, config: Config) -> tuple[Operator, Features]:
 def build(graph: Graph, config: Config) -> Network:
     """A network with fresh parameters, drawn from torch's default generator."""
     try:
-        return build_network(
+        network = build_network(
             config.model,
             graph.features.shape[1],
             graph.classes,
@@ -31,3 +31,9 @@ def build(graph: Graph, config: Config) -> Network:
         )
     except ValueError as error:
         raise ConfigError(str(error)) from None
+    if config.intermediate and not network.classifier.mixes_classes:
+        raise ConfigError(
+            "intermediate supervision needs towers that each predict the classes, and those of a fully-connected "
+            "classifier do not; use attention, harmonic, linear or identity."
+        )
+    return network

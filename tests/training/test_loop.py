@@ -1,0 +1,132 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from ngcn.graph import Graph, GraphError
+from ngcn.training import Config, Result, Step, TrainingError, train
+from ngcn.training import loop as loop_module
+from ngcn.training.loop import adam
+from ngcn.training.setup import build
+
+SMALL = Config(powers=3, replicas=2, hidden=4, steps=25)
+
+
+def same_weights(one: Result, other: Result) -> bool:
+    mine, theirs = one.network.state_dict(), other.network.state_dict()
+    return mine.keys() == theirs.keys() and all(torch.equal(mine[key], theirs[key]) for key in mine)
+
+
+@pytest.mark.parametrize("model", ["ngcn", "nsage", "gcn", "sage", "dcnn"])
+def test_every_model_learns_the_crowds(graph: Graph, model: str) -> None:
+    result = train(graph, Config(model=model, steps=100, lr=0.05, dropout=0.2))
+    assert result.test is not None and result.val > 0.8 and result.test > 0.8
+    assert np.mean(result.history["loss"][-10:]) < 0.8 * result.history["loss"][0]
+
+
+def test_same_seed_same_bits_other_seed_other_bits(graph: Graph) -> None:
+    first, again, other = train(graph, SMALL), train(graph, SMALL), train(graph, SMALL, seed=1)
+    assert same_weights(first, again) and first.history == again.history
+    assert not same_weights(first, other)
+
+
+def test_the_callers_random_numbers_are_left_alone(graph: Graph) -> None:
+    torch.manual_seed(5)
+    expected = torch.rand(3)
+    torch.manual_seed(5)
+    train(graph, SMALL)
+    assert torch.equal(torch.rand(3), expected)
+
+
+def test_parameters_are_those_of_the_first_step_with_the_peak_validation_score(graph: Graph) -> None:
+    result = train(graph, replace(SMALL, steps=60))
+    assert result.best_step == int(np.argmax(result.history["val"])) + 1 < 60
+    assert result.val == max(result.history["val"])
+    assert same_weights(result, train(graph, replace(SMALL, steps=result.best_step)))
+
+
+def test_test_labels_have_no_part_in_anything_but_the_test_score(graph: Graph) -> None:
+    labels = graph.labels.copy()
+    labels[graph.test] = 1 - labels[graph.test]
+    one, other = train(graph, SMALL), train(replace(graph, labels=labels), SMALL)
+    assert same_weights(one, other) and one.history == other.history
+    assert one.test is not None and other.test == pytest.approx(1 - one.test)
+
+
+def test_multilabel_selects_by_micro_f1(multilabel_graph: Graph) -> None:
+    result = train(multilabel_graph, replace(SMALL, steps=100, lr=0.05))
+    assert result.metric == "micro_f1" and set(result.val_scores) == {"micro_f1", "macro_f1"}
+    assert result.val == max(result.history["val"]) > 0.6
+
+
+def test_early_stopping_says_why_and_who_won(graph: Graph) -> None:
+    whole = train(graph, replace(SMALL, steps=200))
+    early = train(graph, replace(SMALL, steps=200, patience=10))
+    assert early.status == "early" and early.steps == early.best_step + 10
+    assert early.stopped == f"Stopped early at step {early.steps}: no better validation score in 10 steps."
+    assert early.history["loss"] == whole.history["loss"][: early.steps]
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e9])
+def test_a_diverging_loss_stops_and_keeps_the_best_step(
+    graph: Graph, value: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = []
+
+    def explode(*args: object) -> torch.Tensor:
+        calls.append(1)
+        return real(*args) if len(calls) <= 5 else real(*args) * 0 + value  # type: ignore[arg-type]
+
+    real = loop_module.objective
+    monkeypatch.setattr(loop_module, "objective", explode)
+    result = train(graph, SMALL)
+    assert result.status == "diverged" and result.steps == 5 and 1 <= result.best_step <= 5
+    assert f"at step 6 (seed 0, lr 0.01); kept step {result.best_step}" in result.stopped
+    monkeypatch.setattr(loop_module, "objective", real)
+    assert same_weights(result, train(graph, replace(SMALL, steps=result.best_step)))
+
+
+def test_parameters_that_make_validation_nan_are_never_the_best(graph: Graph) -> None:
+    with pytest.raises(TrainingError, match=r"at step 1 .* no step can be kept"):
+        train(graph, replace(SMALL, lr=1e38))
+
+
+def test_l2_is_on_every_parameter_but_the_attention_vector(graph: Graph) -> None:
+    network = build(graph, SMALL)
+    groups = adam(network, replace(SMALL, l2=0.25)).param_groups
+    assert {p for g in groups for p in g["params"]} == set(network.parameters())
+    free = [p for g in groups if g["weight_decay"] == 0 for p in g["params"]]
+    assert [tuple(p.shape) for p in free] == [(6,)]
+    assert all(g["weight_decay"] == 0 for g in adam(network, replace(SMALL, l2=0)).param_groups)
+    assert len(adam(build(graph, Config(model="gcn")), SMALL).param_groups) == 1
+
+
+def test_on_step_sees_every_step_and_may_stop(graph: Graph) -> None:
+    seen: list[Step] = []
+    result = train(graph, SMALL, on_step=seen.append)
+    assert [s.step for s in seen] == list(range(1, 26))
+    assert (seen[-1].best_step, seen[-1].best_val) == (result.best_step, result.val)
+
+    def enough(step: Step) -> None:
+        if step.step == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, SMALL, on_step=enough)
+
+
+def test_splits_that_are_empty(graph: Graph) -> None:
+    none = np.zeros(60, bool)
+    with pytest.raises(GraphError, match="no train nodes"):
+        train(graph.with_split(none, graph.val, graph.test), SMALL)
+    with pytest.raises(GraphError, match="no val nodes"):
+        train(graph.with_split(graph.train, none, graph.test), SMALL)
+    result = train(graph.with_split(graph.train, graph.val, none), SMALL)
+    assert result.test is None and "test=none" in repr(result)
+
+
+def test_scale_weights_have_a_number_per_power(graph: Graph) -> None:
+    weights = train(graph, replace(SMALL, powers=(0, 2))).scale_weights
+    assert weights is not None and len(weights) == 2 and sum(weights) == pytest.approx(1, abs=1e-5)
+    assert train(graph, replace(SMALL, classifier="fc")).scale_weights is None

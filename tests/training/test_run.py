@@ -1,0 +1,150 @@
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from ngcn.graph import Graph
+from ngcn.training import Config, Run, RunError, Step, train, train_seeds
+from ngcn.training._files import atomic
+from ngcn.training.run import default_folder
+
+SMALL = Config(powers=2, replicas=1, hidden=4, steps=12)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files of a run but those that hold how long it took."""
+    files = [file for file in folder.rglob("*") if file.is_file() and file.name != "result.json"]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def stop_at(stop: int) -> object:
+    def on_step(step: Step) -> None:
+        if step.step == stop:
+            raise KeyboardInterrupt
+
+    return on_step
+
+
+def test_layout_and_what_the_files_say(graph: Graph, tmp_path: Path) -> None:
+    result = train(graph, SMALL, folder=tmp_path / "run")
+    run = tmp_path / "run"
+    files = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
+    seed = {f"seed-0/{name}" for name in ("weights.safetensors", "metrics.csv", "result.json")}
+    assert files == {"config.yaml", "result.json", *seed}
+    assert Config.from_file(run / "config.yaml") == replace(SMALL, dataset="crowds")
+    rows = list(csv.DictReader((run / "seed-0" / "metrics.csv").read_text().splitlines()))
+    assert [int(row["step"]) for row in rows] == list(range(1, 13))
+    assert [float(row["val"]) for row in rows] == result.history["val"]
+    summary = json.loads((run / "result.json").read_text())
+    assert summary["runs"][0]["test"] == summary["test_mean"] == summary["test_at_best_val"] == result.test
+    assert summary["test_std"] == 0 and len(summary["scale_weights"]) == 2
+
+
+def test_what_comes_from_disk_is_what_was_trained(graph: Graph, tmp_path: Path) -> None:
+    stored, fresh = train(graph, SMALL, folder=tmp_path / "run"), train(graph, SMALL)
+    assert (stored.history, stored.val_scores, stored.stopped) == (fresh.history, fresh.val_scores, fresh.stopped)
+    for one, other in zip(stored.network.parameters(), fresh.network.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+@pytest.mark.parametrize("stop", [1, 5, 12])
+def test_resume_ends_with_the_same_bits(graph: Graph, tmp_path: Path, stop: int) -> None:
+    config = replace(SMALL, patience=9)
+    train(graph, config, folder=tmp_path / "whole")
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, config, folder=tmp_path / "parts", on_step=stop_at(stop))
+    assert (tmp_path / "parts" / "seed-0" / "checkpoint.safetensors").exists()
+    train(graph, config, folder=tmp_path / "parts", resume=True)
+    assert contents(tmp_path / "whole") == contents(tmp_path / "parts")
+
+
+def test_resume_without_a_run_starts_one_and_with_a_finished_one_returns_it(graph: Graph, tmp_path: Path) -> None:
+    first = train(graph, SMALL, folder=tmp_path / "run", resume=True)
+    before = contents(tmp_path / "run")
+    again = train(graph, SMALL, folder=tmp_path / "run", resume=True, on_step=stop_at(1))  # would stop if it trained
+    assert repr(first) == repr(again) and before == contents(tmp_path / "run")
+
+
+def test_a_run_is_never_overwritten_nor_continued_with_other_settings(graph: Graph, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, SMALL, folder=run, on_step=stop_at(3))
+    with pytest.raises(RunError, match="holds an unfinished run; continue it with --resume"):
+        train(graph, SMALL, folder=run)
+    with pytest.raises(RunError, match=r"other settings.*: steps is 12, not 13; lr is 0\.01, not 0\.5\."):
+        train(graph, replace(SMALL, steps=13, lr=0.5), folder=run, resume=True)
+    train(graph, SMALL, folder=run, resume=True)
+    with pytest.raises(RunError, match="holds a finished run"):
+        train(graph, SMALL, folder=run)
+
+
+def test_folders_that_are_something_else(graph: Graph, tmp_path: Path) -> None:
+    (tmp_path / "thesis.doc").write_text("two years of work")
+    with pytest.raises(RunError, match="holds other files and no run"):
+        train(graph, SMALL, folder=tmp_path)
+    with pytest.raises(RunError, match="is a file"):
+        train(graph, SMALL, folder=tmp_path / "thesis.doc")
+    with pytest.raises(RunError, match=r"no config\.yaml"):
+        Run.open(tmp_path)
+    assert [file.name for file in tmp_path.iterdir()] == ["thesis.doc"]
+
+
+def test_bad_settings_leave_no_folder(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="intermediate"):
+        train(graph, replace(SMALL, classifier="fc", intermediate=True), folder=tmp_path / "run")
+    with pytest.raises(ValueError, match="intermediate"):
+        train_seeds(graph, replace(SMALL, classifier="fc", intermediate=True), tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("damage", [b"", b"nonsense" * 100])
+def test_damaged_files_are_named(graph: Graph, tmp_path: Path, damage: bytes) -> None:
+    run = tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, SMALL, folder=run, on_step=stop_at(3))
+    checkpoint = run / "seed-0" / "checkpoint.safetensors"
+    checkpoint.write_bytes(damage)
+    with pytest.raises(RunError, match=r"checkpoint\.safetensors is damaged"):
+        train(graph, SMALL, folder=run, resume=True)
+    checkpoint.unlink()
+    train(graph, SMALL, folder=run, resume=True)
+    (run / "seed-0" / "weights.safetensors").write_bytes(damage)
+    with pytest.raises(RunError, match=r"weights\.safetensors is damaged"):
+        Run.open(run).network(graph, 0)
+    (run / "seed-0" / "result.json").write_bytes(damage)
+    with pytest.raises(RunError, match=r"result\.json is damaged"):
+        Run.open(run).scores(0)
+
+
+def test_weights_of_another_graph_are_refused(graph: Graph, multilabel_graph: Graph, tmp_path: Path) -> None:
+    train(graph, SMALL, folder=tmp_path / "run")
+    with pytest.raises(RunError, match="another graph"):
+        Run.open(tmp_path / "run").network(multilabel_graph, 0)
+
+
+def test_a_write_that_fails_leaves_the_previous_file(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.write_text("before")
+    with pytest.raises(RuntimeError), atomic(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
+
+
+def test_leftovers_of_a_killed_process_do_no_harm(graph: Graph, tmp_path: Path) -> None:
+    leftover = tmp_path / "run" / ".config.yaml.123.tmp"
+    leftover.parent.mkdir()
+    leftover.write_text("half")
+    train(graph, SMALL, folder=tmp_path / "run")
+    assert not leftover.exists()
+
+
+def test_default_folders_are_numbered(in_folder: Path) -> None:
+    base = Path("runs/cora-ngcn-attention-K2-r1")
+    assert default_folder(SMALL, resume=True) == base
+    assert [default_folder(SMALL) for _ in range(3)] == [base, Path(f"{base}-2"), Path(f"{base}-3")]
+    assert default_folder(SMALL, resume=True) == Path(f"{base}-3")
+    assert default_folder(replace(SMALL, dataset="../my graph")).parent == Path("runs")
