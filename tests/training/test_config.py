@@ -51,7 +51,7 @@ def test_unknown_key_names_the_nearest(tmp_path: Path) -> None:
 def test_a_bad_value_is_blamed_on_the_file_only_if_it_is_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"my\.yaml, steps must be"):
         Config.from_file(write(tmp_path, "steps: 0\n"))
-    with pytest.raises(ConfigError, match="^steps must be"):
+    with pytest.raises(ConfigError, match=r"^steps must be"):
         Config.from_file(write(tmp_path, "lr: 0.1\n"), steps=0)
 
 

@@ -32,9 +32,9 @@ class Verbs(TyperGroup):
                 raise
             _fail(str(error), USER_ERROR)
 
-    def main(self, *args: Any, standalone_mode: bool = True, **extra: Any) -> Any:
+    def main(self, *args: Any, **extra: Any) -> Any:
         try:
-            code = super().main(*args, standalone_mode=False, **extra)
+            code = super().main(*args, **{**extra, "standalone_mode": False})
         except Exception as error:
             if not hasattr(error, "format_message"):  # a usage error, such as an unknown option
                 raise

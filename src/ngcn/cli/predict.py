@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -52,11 +53,11 @@ def predict(
     _screen.note(f"{graph.nodes} predictions of seed {opened.best_seed} in {out}")
 
 
-def _decide(chances: np.ndarray, classes: tuple[str, ...], multilabel: bool) -> tuple[list[str], np.ndarray]:
+def _decide(chances: np.ndarray, classes: Sequence[str], multilabel: bool) -> tuple[list[str], np.ndarray]:
     """The predicted class (or classes) of each node, and how sure that is."""
     import numpy as np
 
     if multilabel:
-        names = [";".join(classes[c] for c in np.flatnonzero(row > 0.5)) for row in chances]
+        names = [";".join(classes[int(c)] for c in np.flatnonzero(row > 0.5)) for row in chances]
         return names, np.maximum(chances, 1 - chances).mean(axis=1)
-    return [classes[c] for c in chances.argmax(axis=1)], chances.max(axis=1)
+    return [classes[int(c)] for c in chances.argmax(axis=1)], chances.max(axis=1)

@@ -98,7 +98,7 @@ def train(
 def _powers(text: str) -> Any:
     """``6`` is powers 0 to 5; ``0,1,4`` is those; anything else is left for `Config` to refuse."""
     try:
-        numbers = [int(part) for part in text.split(",")]
+        numbers = [int(part) for part in text.split(",") if part]
     except ValueError:
         return text
-    return numbers if "," in text else numbers[0]
+    return numbers if "," in text or not numbers else numbers[0]

@@ -71,7 +71,7 @@ def train(
     config = replace(config, dataset=graph.name, seed=config.seed if seed is None else seed, seeds=1)
     if folder is None:
         return fit(graph, config, config.seed, on_step=on_step)
-    build(graph, config)  # settings that do not go together are found before anything is written
+    rehearse(graph, config)
     run = Run.start(folder, config, resume)
     if not run.finished(config.seed):
         with graceful(run.folder) as signals:
@@ -95,9 +95,7 @@ def fit(
     on_step: Callable[[Step], None] | None = None,
 ) -> Result:
     """Train the initialisation ``seed``, from the checkpoint in its ``folder`` if there is one, and write it there."""
-    for split in ("train", "val"):
-        if not getattr(graph, split).any():
-            raise GraphError(f"The graph {graph.name!r} has no {split} nodes; training needs some to learn and select.")
+    _check_splits(graph)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         A_hat, X = build_inputs(graph, config)
@@ -172,6 +170,16 @@ def fit(
     return result
 
 
+def rehearse(graph: Graph, config: Config) -> None:
+    """A step that leaves no trace: finds settings that do not work before anything is written, compiles the kernels."""
+    _check_splits(graph)
+    with torch.random.fork_rng(devices=[]):
+        A_hat, X = build_inputs(graph, config)
+        network = build(graph, config)
+        objective(network, A_hat, X, *_split(graph, "train"), config.intermediate).backward()
+        evaluate(network, A_hat, X, graph, "val")
+
+
 def adam(network: Network, config: Config) -> torch.optim.Adam:
     """Adam, with L2 on all parameters but the attention vector, whose size says nothing: softmax takes it away."""
     attention = [p for name, p in network.named_parameters() if name == "classifier.scores"]
@@ -188,6 +196,12 @@ def evaluate(network: Network, A_hat: Operator, X: Features, graph: Graph, split
     network.eval()
     with torch.no_grad():
         return scores(network(A_hat, X, rows), labels)
+
+
+def _check_splits(graph: Graph) -> None:
+    for split in ("train", "val"):
+        if not getattr(graph, split).any():
+            raise GraphError(f"The graph {graph.name!r} has no {split} nodes; training needs some to learn and select.")
 
 
 def _split(graph: Graph, split: str) -> tuple[Tensor, Tensor]:

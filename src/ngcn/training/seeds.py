@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
 from joblib import Parallel, delayed, parallel_config
@@ -18,9 +19,8 @@ from ngcn.graph import Graph
 from ngcn.ops import set_num_threads
 from ngcn.training.checkpoint import RunError
 from ngcn.training.config import Config
-from ngcn.training.loop import Step, fit
+from ngcn.training.loop import Step, fit, rehearse
 from ngcn.training.run import Run, default_folder
-from ngcn.training.setup import build
 from ngcn.training.signals import Interrupted, Signals, graceful
 
 POLL_SECONDS = 0.1
@@ -29,7 +29,7 @@ POLL_SECONDS = 0.1
 class Board:
     """How far each seed is: step, best step, best validation score. A file that all processes have mapped."""
 
-    def __init__(self, path: Path, seeds: int, mode: str = "r+") -> None:
+    def __init__(self, path: Path, seeds: int, mode: Literal["r+", "w+"] = "r+") -> None:
         self.path = path
         cells = np.memmap(path, np.float64, mode, shape=(seeds + 1, 3))
         self.seeds, self.stop = cells[:-1], cells[-1]  # the last row is not 0 when all are to stop
@@ -52,7 +52,7 @@ def train_seeds(
         threads: cores to use, all if not given. One seed takes all of them; several take one core each.
         on_progress: called now and then with a row per seed: step, best step so far, its validation score.
     """
-    build(graph, config)  # settings that do not go together are found before anything is written
+    rehearse(graph, config)  # also, workers that start at once need not compile at once
     run = Run.start(folder or default_folder(config, resume), config, resume)
     cores = threads or len(os.sched_getaffinity(0))
     with graceful(run.folder) as signals, tempfile.TemporaryDirectory(prefix="ngcn-") as scratch:
@@ -88,7 +88,7 @@ def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> N
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
-            # The graph is mapped into memory, not copied; "c" since a read-only array would be another type to the kernels
+            # The graph is mapped into memory, not copied; "c": to the kernels, a read-only array is another type
             parallel = Parallel(return_as="generator_unordered", batch_size=1, mmap_mode="c")
             task, parent = delayed(_train_there), os.getpid()
             done = parallel(task(graph, run, seed, row, board.path, workers, parent) for row, seed in unfinished)

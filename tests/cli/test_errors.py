@@ -1,0 +1,70 @@
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+Ngcn = Callable[..., Result]
+QUICK = ("train", "cora", "--model", "gcn", "--steps", "2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["trian"], "No such command 'trian'"),
+        (["--colour"], "No such option"),
+        (["train"], "Name a dataset, such as `ngcn train cora`"),
+        (["train", "corra"], "no dataset 'corra'"),
+        (["train", "cora", "--setps", "3"], "No such option: --setps"),
+        (["train", "cora", "--steps", "many"], "Invalid value for '--steps'"),
+        (["train", "cora", "--steps", "0"], "steps must be a whole number of 1 or more, not 0."),
+        (["train", "cora", "--lr", "-1"], "lr must be a number above 0"),
+        (["train", "cora", "--threads", "0"], "Invalid value for '--threads'"),
+        (["train", "cora", "--powers", "0-5"], "powers must be"),
+        (["train", "cora", "--powers", "1,1"], "powers must be"),
+        (["train", "cora", "--model", "gnc"], "did you mean 'gcn'?"),
+        (["train", "cora", "--model", "gcn", "--powers", "3"], "single tower"),
+        (["train", "cora", "--classifier", "fc", "--intermediate"], "intermediate supervision needs"),
+        (["train", "cora", "--split", "random"], "split must be planetoid or random:N"),
+        (["train", "cora", "--config", "absent.yaml"], "absent.yaml cannot be read"),
+        (["train", "--config", "typo.yaml"], "unknown key 'stesp'; did you mean 'steps'?"),
+        (["train", "--config", "."], "cannot be read"),
+        (["train", "cora", "--out", "typo.yaml"], "typo.yaml is a file"),
+        (["train", "cora", "--out", "typo.yaml/sub"], "typo.yaml"),
+        (["train", "cora", "--out", "/proc/run"], "/proc/run"),
+        (["train", "--resume", "--out", "absent"], "no run to continue in absent"),
+        (["train", "cora", "--lr", "1e38", "--steps", "2"], "no step can be kept"),
+        (["evaluate"], "Missing argument 'RUN'"),
+        (["evaluate", "absent"], "absent is not a run folder"),
+        (["predict", "absent", "--out", "x.csv"], "absent is not a run folder"),
+        (["predict", "absent"], "Missing option '--out'"),
+        (["datasets", "fetch", "corra"], "no dataset 'corra'"),
+        (["datasets", "fetch"], "Missing argument"),
+    ],
+)
+def test_a_user_error_is_one_sentence_and_exit_code_2(ngcn: Ngcn, arguments: list[str], message: str) -> None:
+    Path("typo.yaml").write_text("stesp: 3\n")
+    result = ngcn(*arguments)
+    assert result.exit_code == 2 and message in result.stderr
+    assert result.stderr.count("\n") == 1 and result.stdout == ""
+
+
+def test_run_folders_in_the_wrong_state(ngcn: Ngcn) -> None:
+    ngcn(*QUICK, "--out", "run")
+    assert "holds a finished run; choose another folder." in ngcn(*QUICK, "--out", "run").stderr
+    other = ngcn("train", "--resume", "--out", "run", "--lr", "0.5")
+    assert other.exit_code == 2 and "lr is 0.01, not 0.5" in other.stderr
+    assert "No such file or directory" in ngcn("predict", "run", "--out", "no/such/folder.csv").stderr
+    Path("run/seed-0/result.json").unlink()
+    assert "continue with `ngcn train --resume --out run`" in ngcn("evaluate", "run").stderr
+    Path("run/config.yaml").write_text("lr: [\n")
+    assert "config.yaml is not valid YAML" in ngcn("evaluate", "run").stderr
+
+
+def test_a_mistake_of_ours_keeps_its_traceback(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ngcn.data.load_dataset", lambda *_, **__: [][1])
+    with pytest.raises(IndexError):
+        ngcn(*QUICK)
+    monkeypatch.setattr("ngcn.data.load_dataset", lambda *_, **__: int("x"))
+    with pytest.raises(ValueError, match="invalid literal"):
+        ngcn(*QUICK)

@@ -1,0 +1,44 @@
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+from typer.testing import Result
+
+Ngcn = Callable[..., Result]
+VERBS = ["train", "evaluate", "predict", "datasets"]
+
+
+def test_help_names_every_verb_and_option(ngcn: Ngcn) -> None:
+    text = ngcn("--help").stdout
+    assert all(verb in text for verb in VERBS)
+    options = (
+        "model powers replicas classifier hidden layers steps lr dropout l2 seed seeds split intermediate out resume "
+        "config json features patience threads"
+    )
+    text = ngcn("train", "--help").stdout
+    assert [option for option in options.split() if f"--{option} " not in text] == []
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_help_of_every_verb_has_an_example(ngcn: Ngcn, verb: str) -> None:
+    result = ngcn(verb, "--help")
+    assert result.exit_code == 0 and f"Example: ngcn {verb}" in result.stdout
+
+
+def test_help_imports_no_heavy_library() -> None:
+    code = (
+        "import sys\nfrom ngcn.cli import app\n"
+        "for verb in ([], ['train'], ['evaluate'], ['predict'], ['datasets'], ['datasets', 'fetch']):\n"
+        "    try: app([*verb, '--help'], prog_name='ngcn')\n"
+        "    except SystemExit as end: assert end.code == 0\n"
+        "print('heavy:', {'torch', 'numba', 'scipy', 'numpy', 'joblib'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == "heavy: set()"
+
+
+def test_version_and_no_arguments(ngcn: Ngcn) -> None:
+    assert ngcn("--version").stdout.startswith("ngcn 0.")
+    bare = ngcn()
+    assert bare.exit_code == 2 and bare.output.count("Usage: ") == 1

@@ -1,0 +1,115 @@
+import csv
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import Result
+
+from ngcn.data import load_dataset
+from ngcn.training import Config
+
+Ngcn = Callable[..., Result]
+QUICK = ("train", "cora", "--model", "gcn", "--steps", "3")
+RUN = "runs/cora-gcn-identity-P1-r1"
+
+
+def test_train_shows_scores_weights_and_the_run_folder(ngcn: Ngcn) -> None:
+    result = ngcn("train", "cora", "--powers", "2", "--replicas", "1", "--steps", "3")
+    assert result.exit_code == 0, result.output
+    for part in ("N-GCN on cora: attention, K=2, r=1", "Validation", "Test", "Accuracy", "Â^0", "Â^1", "Best step: "):
+        assert part in result.stdout
+    assert "Run folder: runs/cora-ngcn-attention-K2-r1" in result.stdout
+    assert Path("runs/cora-ngcn-attention-K2-r1/result.json").exists()
+    assert result.stderr == ""  # no terminal, no progress bar
+
+
+def test_json_is_one_object_with_the_promised_keys(ngcn: Ngcn) -> None:
+    result = ngcn(*QUICK, "--json")
+    answer = json.loads(result.stdout)
+    keys = "dataset model config metric runs val_mean test_mean test_std test_at_best_val scale_weights"
+    assert list(answer) == keys.split()
+    assert list(answer["runs"][0]) == ["seed", "val", "test", "best_step", "seconds"]
+    assert answer["config"] == Config(model="gcn", steps=3).to_dict()
+    assert answer["scale_weights"] == [1.0] and answer["metric"] == "accuracy"
+    assert answer == json.loads(Path(RUN, "result.json").read_text())
+    assert (
+        json.loads(ngcn("train", "cora", "--classifier", "fc", "--steps", "1", "--json").stdout)["scale_weights"]
+        is None
+    )
+
+
+def test_options_go_before_the_config_file(ngcn: Ngcn) -> None:
+    Path("my.yaml").write_text("dataset: cora\nmodel: gcn\nsteps: 4\nhidden: 5\n")
+    config = json.loads(ngcn("train", "--config", "my.yaml", "--steps", "2", "--json").stdout)["config"]
+    assert (config["model"], config["steps"], config["hidden"], config["lr"]) == ("gcn", 2, 5, 0.01)
+
+
+def test_powers_are_a_number_or_a_list(ngcn: Ngcn) -> None:
+    def config(powers: str) -> list[int]:
+        return json.loads(ngcn("train", "cora", "--steps", "1", "--powers", powers, "--json").stdout)["config"][
+            "powers"
+        ]
+
+    assert config("3") == [0, 1, 2] and config("0,4") == [0, 4] and config("2,") == [2]
+
+
+def test_a_second_run_gets_a_folder_of_its_own(ngcn: Ngcn) -> None:
+    ngcn(*QUICK), ngcn(*QUICK)
+    assert {path.name for path in Path("runs").iterdir()} == {Path(RUN).name, Path(RUN).name + "-2"}
+
+
+def test_resume_needs_the_folder_only(ngcn: Ngcn) -> None:
+    first = ngcn(*QUICK, "--json")
+    again = ngcn("train", "--resume", "--out", RUN, "--json")
+    assert again.exit_code == 0 and json.loads(again.stdout) == json.loads(first.stdout)
+    assert json.loads(ngcn(*QUICK, "--resume", "--json").stdout) == json.loads(first.stdout)  # the folder's usual name
+    fresh = ngcn(*QUICK, "--resume", "--out", "new", "--json")
+    assert fresh.exit_code == 0 and "starting at the beginning" in fresh.stderr
+
+
+def test_a_random_split_follows_the_seed(ngcn: Ngcn) -> None:
+    scores = {
+        json.loads(ngcn(*QUICK, "--steps", "8", "--split", "random:5", "--seed", seed, "--json").stdout)["test_mean"]
+        for seed in ("0", "1", "2")
+    }
+    assert len(scores) > 1
+    assert ngcn("evaluate", RUN + "-2").exit_code == 0
+
+
+def test_evaluate_agrees_with_training_until_the_weights_are_others(ngcn: Ngcn) -> None:
+    ngcn(*QUICK)
+    result = ngcn("evaluate", RUN)
+    assert result.exit_code == 0 and "yes" in result.stdout and "give the scores of" in result.stdout
+    ngcn(*QUICK, "--seed", "1", "--out", "other")
+    shutil.copy("other/seed-1/weights.safetensors", f"{RUN}/seed-0/weights.safetensors")
+    result = ngcn("evaluate", RUN)
+    assert result.exit_code == 1 and "do not give the scores" in result.stdout
+
+
+def test_predict_writes_every_node(ngcn: Ngcn) -> None:
+    ngcn(*QUICK, "--steps", "20")
+    result = ngcn("predict", RUN, "--out", "predictions.csv")
+    assert result.exit_code == 0 and "2708 predictions of seed 0 in predictions.csv" in result.stderr
+    graph = load_dataset("cora")
+    assert graph.class_names is not None and graph.node_ids is not None
+    rows = list(csv.DictReader(Path("predictions.csv").read_text().splitlines()))
+    assert list(rows[0]) == ["id", "prediction", "confidence", *(f"p_{name}" for name in graph.class_names)]
+    assert [row["id"] for row in rows] == [str(node) for node in graph.node_ids]
+    chances = np.array([[float(row[f"p_{name}"]) for name in graph.class_names] for row in rows])
+    np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(chances.max(axis=1), [float(row["confidence"]) for row in rows])
+    predicted = np.array([graph.class_names.index(row["prediction"]) for row in rows])
+    np.testing.assert_array_equal(predicted, chances.argmax(axis=1))
+    stored = json.loads(Path(RUN, "result.json").read_text())
+    assert (predicted == graph.labels)[graph.test].mean() == pytest.approx(stored["test_mean"])
+
+
+def test_datasets_lists_what_there_is(ngcn: Ngcn) -> None:
+    result = ngcn("datasets")
+    assert result.exit_code == 0
+    for name in ("cora", "citeseer", "pubmed", "ppi", "ppi-synthetic", "embedded"):
+        assert name in result.stdout
+    assert ngcn("datasets", "fetch", "cora").exit_code == 0
