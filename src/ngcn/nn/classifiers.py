@@ -15,7 +15,9 @@ from torch.nn.functional import log_softmax, logsigmoid
 
 
 class FullyConnected(nn.Module):
-    r"""The towers' outputs side by side, times one matrix: :math:`[\,\sigma(Z_0) \mid \sigma(Z_1) \mid \dots\,] W_{fc}`.
+    r"""The towers' outputs side by side, times one matrix.
+
+    .. math:: [\,\sigma(Z_0) \mid \sigma(Z_1) \mid \dots\,] \, W_{fc}
 
     Args:
         towers: their number.
@@ -31,8 +33,8 @@ class FullyConnected(nn.Module):
         super().__init__()
         widths = [towers * width, classes] if hidden is None else [towers * width, hidden, classes]
         self.layers = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in pairwise(widths))
-        for layer in self.layers:
-            nn.init.xavier_uniform_(layer.weight)
+        for weight in self.layers.parameters():
+            nn.init.xavier_uniform_(weight)
 
     def forward(self, Z: Float[Tensor, "rows towers width"]) -> Float[Tensor, "rows classes"]:
         H = self.layers[0](Z.flatten(1))
@@ -98,7 +100,7 @@ class Identity(nn.Module):
     def forward(self, Z: Float[Tensor, "rows 1 classes"]) -> Float[Tensor, "rows classes"]:
         return Z[:, 0]
 
-    def weights(self) -> Float[Tensor, "1"]:
+    def weights(self) -> Float[Tensor, " towers"]:
         return torch.ones(1)
 
 

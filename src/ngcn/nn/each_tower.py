@@ -78,7 +78,7 @@ class ModulesOfTowers(nn.Module):
 
 
 class PyG(nn.Module):
-    r"""A PyG-style module ``module(x, edge_index, edge_weight)`` as a graph model: it is given :math:`\hat{A}^{k}` itself.
+    r"""A PyG-style module as a graph model, called as ``module(x, edge_index, edge_weight)`` on :math:`\hat{A}^{k}`.
 
     Args:
         module: e.g. ``torch_geometric.nn.GCNConv(5, 2, normalize=False)``.

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ngcn.nn.layers import GraphConvolution, Input
+from ngcn.nn.layers import GraphConvolution
 from ngcn.ops import NONE, Dropout, Features, Operator, Reach, relu_dropout
 
 
@@ -49,12 +50,12 @@ class GCN(nn.Module):
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
         reach = Reach.of(A_hat, None if rows is None else rows.numpy(), len(self.layers), self.towers)
-        Z: Input = X
+        Z: Any = X  # features at first, then the columns of the towers
         for i, layer in enumerate(self.layers):
             dropout = Dropout.draw(self.dropout) if self.training else NONE
             if i > 0:
                 Z = relu_dropout(Z, self.towers, dropout, reach)
-            Z = layer.convolve(A_hat, Z, dropout, reach)
+            Z = layer(A_hat, Z, dropout, reach)
             reach = reach.after_layer()
         Z = Z if rows is None else Z.index_select(0, rows)
         return self.activation(Z.view(len(Z), len(self.towers), -1))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 
 from ngcn.ops import Dropout, Features, Operator, Reach, propagate, tower_linear
 
-Input = Features | Float[Tensor, "nodes columns"]
+Input = Features | Float[Tensor, "nodes columns_in"]
 
 
 class TowerWeights(nn.Module):
@@ -43,7 +44,7 @@ class TowerWeights(nn.Module):
         bound = math.sqrt(6 / ((fan_in or width_in) + width_out))
         self.weight = nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
 
-    def forward(self, Z: Input, dropout: Dropout, reach: Reach) -> Float[Tensor, "nodes columns"]:
+    def forward(self, Z: Input, dropout: Dropout, reach: Reach) -> Float[Tensor, "nodes columns_out"]:
         """`dropout` is the mask on shared features; tower columns have been through theirs already."""
         if isinstance(Z, Features):
             return Z.times(self.weight, self.towers, dropout, reach)
@@ -53,10 +54,18 @@ class TowerWeights(nn.Module):
         return f"towers={len(self.towers)}, {self.width_in} -> {self.width_out}"
 
 
-class GraphConvolution(TowerWeights):
-    r"""One graph convolution of every tower at once: :math:`\hat{A}^{k_t} Z_t W_t`, the narrower side propagated."""
+class GraphConvolution(nn.Module):
+    r"""One graph convolution of every tower at once: :math:`\hat{A}^{k_t} Z_t W_t`, the narrower side propagated.
 
-    def convolve(self, A_hat: Operator, Z: Input, dropout: Dropout, reach: Reach) -> Float[Tensor, "nodes columns"]:
-        if self.width_in < self.width_out and not isinstance(Z, Features):
-            return tower_linear(propagate(A_hat, Z, self.towers, reach), self.weight, self.towers, reach.after_layer())
-        return propagate(A_hat, self(Z, dropout, reach), self.towers, reach)
+    Arguments and shapes are those of :class:`TowerWeights`.
+    """
+
+    def __init__(self, towers: tuple[int, ...], width_in: int, width_out: int, **settings: Any) -> None:
+        super().__init__()
+        self.linear = TowerWeights(towers, width_in, width_out, **settings)
+
+    def forward(self, A_hat: Operator, Z: Input, dropout: Dropout, reach: Reach) -> Float[Tensor, "nodes columns_out"]:
+        linear = self.linear
+        if linear.width_in < linear.width_out and not isinstance(Z, Features):
+            return linear(propagate(A_hat, Z, linear.towers, reach), dropout, reach.after_layer())
+        return propagate(A_hat, linear(Z, dropout, reach), linear.towers, reach)

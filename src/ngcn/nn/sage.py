@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from ngcn.nn.layers import GraphConvolution, Input, TowerWeights
+from ngcn.nn.layers import GraphConvolution, TowerWeights
 from ngcn.ops import NONE, Dropout, Features, Operator, Reach, relu_normalize_dropout
 
 
@@ -46,7 +47,7 @@ class SAGE(nn.Module):
         self.towers, self.dropout, self.activation = towers, dropout, activation
         self.own, self.neighbours = nn.ModuleList(), nn.ModuleList()
         for i, (width_in, width_out) in enumerate(pairwise(widths)):
-            half = {"shared_input": i == 0, "fan_in": 2 * width_in}
+            half: dict[str, Any] = {"shared_input": i == 0, "fan_in": 2 * width_in}
             self.own.append(TowerWeights(towers, width_in, width_out, **half))
             self.neighbours.append(GraphConvolution(towers, width_in, width_out, **half))
 
@@ -54,12 +55,12 @@ class SAGE(nn.Module):
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
         reach = Reach.of(A_hat, None if rows is None else rows.numpy(), len(self.own), self.towers)
-        Z: Input = X
+        Z: Any = X  # features at first, then the columns of the towers
         for i, (own, neighbours) in enumerate(zip(self.own, self.neighbours, strict=True)):
             dropout = Dropout.draw(self.dropout) if self.training else NONE
             if i > 0:
                 Z = relu_normalize_dropout(Z, self.towers, dropout, reach)
-            Z = own(Z, dropout, reach.after_layer()) + neighbours.convolve(A_hat, Z, dropout, reach)
+            Z = own(Z, dropout, reach.after_layer()) + neighbours(A_hat, Z, dropout, reach)
             reach = reach.after_layer()
         Z = Z if rows is None else Z.index_select(0, rows)
         return normalize(self.activation(Z.view(len(Z), len(self.towers), -1)), dim=-1)

@@ -9,6 +9,7 @@ from typing import Any
 from ngcn.nn.gcn import GCN
 from ngcn.nn.network import Network
 from ngcn.nn.sage import SAGE
+from ngcn.ops.normalize import Normalization
 
 
 @dataclass(frozen=True)
@@ -16,7 +17,7 @@ class Preset:
     """What a name stands for; the fields are the defaults of :func:`build_network`."""
 
     graph_model: Callable[..., Any]
-    normalization: str
+    normalization: Normalization
     powers: tuple[int, ...]
     replicas: int
     classifier: str

@@ -18,12 +18,11 @@ U32 = np.uint32
 
 
 def kernel(function: Callable[..., None]) -> Callable[..., None]:
-    return numba.njit(parallel=True, fastmath=FAST, nogil=True, cache=True)(function)  # type: ignore[no-any-return]
+    return numba.njit(parallel=True, fastmath=FAST, nogil=True, cache=True)(function)
 
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
-    return numba.njit(inline="always", cache=True)(function)  # type: ignore[no-any-return]
-
+    return numba.njit(inline="always", cache=True)(function)
 
 
 @helper

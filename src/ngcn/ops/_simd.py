@@ -15,7 +15,7 @@ from numba.extending import intrinsic
 LANES = 8  # columns that `add_scaled` handles at a time
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def add_scaled(
     typing_context: Any,
     out: Any,
@@ -53,7 +53,7 @@ def add_scaled(
     return types.void(out, column, a0, row0, a1, row1, a2, row2, a3, row3), generate
 
 
-@intrinsic  # type: ignore[untyped-decorator]
+@intrinsic
 def spread_bits(typing_context: Any, out: Any, column: Any, bits: Any, value: Any) -> Any:
     """``out[column + b] = value if bit b of bits is set else 0`` for the 32 bits of a uint32."""
 

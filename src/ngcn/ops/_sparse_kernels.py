@@ -94,12 +94,11 @@ def sparse_times_towers(
                 x1 = values[e1] if e + 1 <= last else zero
                 x2 = values[e2] if e + 2 <= last else zero
                 x3 = values[e3] if e + 3 <= last else zero
-                begin = max(
-                    low,
-                    min(
-                        first[distance_in[j0]], first[distance_in[j1]], first[distance_in[j2]], first[distance_in[j3]]
-                    ),
+                reached = min(
+                    min(first[distance_in[j0]], first[distance_in[j1]]),
+                    min(first[distance_in[j2]], first[distance_in[j3]]),
                 )
+                begin = max(low, reached)
                 row0, row1, row2, row3 = dense[j0], dense[j1], dense[j2], dense[j3]
                 if keep >= 65536:
                     add_rows(target, begin, target.size, (x0, x1, x2, x3), row0, row1, row2, row3)

@@ -168,7 +168,8 @@ def towers_outer_products(
         for v in range(begin, end, 4):
             v1, v2, v3 = min(v + 1, end - 1), min(v + 2, end - 1), min(v + 3, end - 1)
             low = min(
-                first_tower[distance[v]], first_tower[distance[v1]], first_tower[distance[v2]], first_tower[distance[v3]]
+                min(first_tower[distance[v]], first_tower[distance[v1]]),
+                min(first_tower[distance[v2]], first_tower[distance[v3]]),
             )
             for t in range(low, towers):
                 at = slice(t * inner, (t + 1) * inner)

@@ -28,7 +28,12 @@ class Features:
         self.shape: tuple[int, int] = X.shape
         numbers = sp.csr_array((np.arange(X.nnz), X.indices, X.indptr), shape=X.shape).T.tocsr()
         self.rows = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.arange(X.nnz))
-        self.columns = (numbers.indptr.astype(np.int64), numbers.indices.astype(np.int32), X.data[numbers.data], numbers.data)
+        self.columns = (
+            numbers.indptr.astype(np.int64),
+            numbers.indices.astype(np.int32),
+            X.data[numbers.data],
+            numbers.data,
+        )
 
     def dense(self) -> Float[Tensor, "nodes features"]:
         indptr, indices, values, _ = self.rows
@@ -65,9 +70,7 @@ class Features:
 
 class _Times(torch.autograd.Function):
     @staticmethod
-    def forward(
-        ctx: Any, W: Tensor, X: Features, towers: tuple[int, ...], dropout: Dropout, reach: Reach
-    ) -> Tensor:
+    def forward(ctx: Any, W: Tensor, X: Features, towers: tuple[int, ...], dropout: Dropout, reach: Reach) -> Tensor:
         first = reach.first_tower(towers) * (W.shape[1] // len(towers))
         ctx.settings = X, len(towers), dropout, reach.distance, first
         nodes, features = X.shape

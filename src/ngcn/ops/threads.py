@@ -13,4 +13,5 @@ def set_num_threads(threads: int) -> None:
         >>> set_num_threads(1)
     """
     torch.set_num_threads(threads)
-    numba.set_num_threads(min(threads, numba.config.NUMBA_NUM_THREADS))
+    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
+    numba.set_num_threads(min(threads, most))

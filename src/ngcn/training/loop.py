@@ -181,10 +181,10 @@ def rehearse(graph: Graph, config: Config) -> None:
 
 
 def adam(network: Network, config: Config) -> torch.optim.Adam:
-    """Adam, with L2 on all parameters but the attention vector, whose size says nothing: softmax takes it away."""
+    """Adam, with ``l2 * sum of squares`` in the loss, but not of the attention vector: softmax ignores its size."""
     attention = [p for name, p in network.named_parameters() if name == "classifier.scores"]
     rest = [p for p in network.parameters() if all(p is not a for a in attention)]
-    groups = [{"params": rest, "weight_decay": config.l2}, {"params": attention, "weight_decay": 0.0}]
+    groups = [{"params": rest, "weight_decay": 2 * config.l2}, {"params": attention, "weight_decay": 0.0}]
     return torch.optim.Adam([g for g in groups if g["params"]], lr=config.lr, fused=True)
 
 

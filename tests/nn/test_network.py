@@ -1,0 +1,170 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from torch import nn
+from torch_geometric.nn import GATConv, GCNConv
+
+from ngcn.nn import GCN, MODELS, SAGE, EachTower, Network, PyG, build_network
+from ngcn.ops import Features, normalize
+
+ALL = [
+    (model, classifier)
+    for model in ("ngcn", "nsage")
+    for classifier in ("attention", "fc", "fc2", "harmonic", "linear")
+] + [("gcn", "identity"), ("sage", "identity"), ("dcnn", "fc")]
+
+
+def build(model: str, classifier: str, X: Features, **settings) -> Network:
+    return build_network(model, X.shape[1], 3, classifier=classifier, **settings).double().eval()
+
+
+@pytest.mark.parametrize(("model", "classifier"), ALL)
+def test_rows_are_what_the_whole_would_be(graph, X, model, classifier):
+    """Asking for some rows gives exactly those rows of the full result, and the same gradient."""
+    network = build(model, classifier, X)
+    A_hat = normalize(graph.adjacency, MODELS[model].normalization).double()
+    rows = torch.tensor([7, 3, 11])
+    weight = torch.randn(3, 3, dtype=torch.float64)
+    gradients = []
+    for logits in (network(A_hat, X)[rows], network(A_hat, X, rows)):
+        gradients.append(torch.autograd.grad((logits * weight).sum(), list(network.parameters())))
+    torch.testing.assert_close(network(A_hat, X, rows), network(A_hat, X)[rows])
+    torch.testing.assert_close(gradients[1], gradients[0])
+
+
+@pytest.mark.parametrize(("model", "classifier"), ALL)
+def test_permuting_nodes_permutes_the_result(graph, model, classifier):
+    X = Features(graph.features).double()
+    network = build(model, classifier, X)
+    order = np.random.default_rng(0).permutation(graph.nodes)
+    P = sp.eye_array(graph.nodes).tocsr()[order]
+    how = MODELS[model].normalization
+    result = network(normalize(graph.adjacency, how).double(), X)
+    moved = network(
+        normalize(sp.csr_array(P @ graph.adjacency @ P.T), how).double(),
+        Features(sp.csr_array(P @ graph.features)).double(),
+    )
+    torch.testing.assert_close(moved, result[order], rtol=1e-5, atol=1e-7)
+
+
+@pytest.mark.parametrize("graph_model", [GCN, SAGE])
+def test_replicas_are_independent(graph, X, graph_model):
+    """Each tower has weights of its own: changing one tower's moves no other, and no two start alike."""
+    network = Network(graph_model, X.shape[1], 3, powers=2, replicas=2, classifier="attention").double().eval()
+    A_hat = normalize(graph.adjacency).double()
+    before = network.towers(A_hat, X)
+    assert not torch.allclose(before[:, 0], before[:, 1])
+    with torch.no_grad():
+        for parameter in network.graph_models.parameters():
+            view = parameter.view(X.shape[1], 4, -1)[:, 1] if parameter.dim() == 2 else parameter[1]
+            view.mul_(-2)
+    after = network.towers(A_hat, X)
+    assert not torch.allclose(after[:, 1], before[:, 1])
+    torch.testing.assert_close(after[:, [0, 2, 3]], before[:, [0, 2, 3]])
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_attention_mixes_probabilities(graph, X, multilabel):
+    network = build("ngcn", "attention", X, powers=3, replicas=2, multilabel=multilabel)
+    with torch.no_grad():
+        network.classifier.scores.normal_()
+    A_hat = normalize(graph.adjacency).double()
+    squash = torch.sigmoid if multilabel else (lambda Z: Z.softmax(dim=-1))
+    m = network.classifier.scores.softmax(dim=0)
+    expected = (m[:, None] * squash(network.towers(A_hat, X))).sum(dim=1)
+    torch.testing.assert_close(squash(network(A_hat, X)), expected)
+
+
+@pytest.mark.parametrize("classifier", ["attention", "harmonic", "linear"])
+def test_scale_weights_sum_to_one(X, classifier):
+    weights = build("ngcn", classifier, X).scale_weights()
+    assert list(weights) == [0, 1, 2, 3, 4, 5]
+    assert sum(weights.values()) == pytest.approx(1)
+
+
+def test_fixed_weights_follow_the_paper(X):
+    harmonic = build("ngcn", "harmonic", X, replicas=3).scale_weights()
+    assert [harmonic[k] / harmonic[1] for k in range(1, 6)] == pytest.approx([1 / k for k in range(1, 6)])
+    assert harmonic[0] < harmonic[1] / 5
+    linear = build("ngcn", "linear", X).scale_weights()
+    assert [linear[k] / linear[1] for k in range(6)] == pytest.approx([(6 - k) / 5 for k in range(6)])
+    assert build("ngcn", "fc", X).scale_weights() is None
+
+
+def test_training_mode_drops_and_evaluation_does_not(graph, X):
+    network = build("ngcn", "fc", X)
+    A_hat = normalize(graph.adjacency).double()
+    assert torch.equal(network(A_hat, X), network(A_hat, X))
+    network.train()
+    assert not torch.equal(network(A_hat, X), network(A_hat, X))
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({"model": "gnc"}, "no model 'gnc'"),
+        ({"model": "ngcn", "classifier": "softmax"}, "no classifier 'softmax'"),
+        ({"model": "gcn", "powers": 3}, "single tower"),
+        ({"model": "dcnn", "layers": 2}, "one layer"),
+        ({"model": "dcnn", "classifier": "attention"}, "one output per class"),
+    ],
+)
+def test_what_cannot_be_is_refused_in_a_sentence(settings, words):
+    with pytest.raises(ValueError, match=words):
+        build_network(features=5, classes=3, **settings)
+
+
+class OwnConvolution(nn.Module):
+    def __init__(self, width_in: int, width_out: int) -> None:
+        super().__init__()
+        self.W = nn.Linear(width_in, width_out, bias=False)
+
+    def forward(self, P, Z):
+        return P @ self.W(Z)
+
+
+def test_own_module_as_graph_model(graph, X):
+    """A module of the user's own equals the built-in one-layer tower with the same weights."""
+    settings = {"powers": 3, "replicas": 1, "widths": (3,), "classifier": "attention"}
+    own = Network(EachTower(OwnConvolution), X.shape[1], 3, **settings).double().eval()
+    built_in = Network(GCN, X.shape[1], 3, **settings).double().eval()
+    W = torch.cat([module.W.weight.detach().T for module in own.graph_models.each], dim=1)
+    built_in.graph_models.layers[0].linear.weight.data = W
+    A_hat = normalize(graph.adjacency).double()
+    torch.testing.assert_close(own(A_hat, X), built_in(A_hat, X))
+
+
+def test_pyg_layer_on_explicit_powers(graph, X):
+    """A GCNConv that is handed Â^k itself equals the built-in tower."""
+    settings = {"powers": 3, "replicas": 1, "widths": (3,), "classifier": "attention"}
+    towers = EachTower(lambda i, o: PyG(GCNConv(i, o, normalize=False, bias=False)))
+    network = Network(towers, X.shape[1], 3, **settings).double().eval()
+    built_in = Network(GCN, X.shape[1], 3, **settings).double().eval()
+    W = torch.cat([module.module.lin.weight.detach().T for module in network.graph_models.each], dim=1)
+    built_in.graph_models.layers[0].linear.weight.data = W
+    A_hat = normalize(graph.adjacency).double()
+    torch.testing.assert_close(network(A_hat, X), built_in(A_hat, X))
+
+
+def test_gat_in_the_towers_learns(graph):
+    """A network of GATs on pruned powers: gradients reach every tower and the loss falls."""
+
+    def gat(width_in: int, width_out: int) -> PyG:
+        return PyG(GATConv(width_in, width_out, edge_dim=1), largest=5)
+
+    X, A_hat = Features(graph.features), normalize(graph.adjacency)
+    network = Network(EachTower(gat), X.shape[1], 3, powers=3, replicas=1, classifier="attention", dropout=0.0)
+    labels = torch.from_numpy(graph.labels)
+    optimizer = torch.optim.Adam(network.parameters(), lr=0.05)
+    losses = []
+    for _ in range(30):
+        optimizer.zero_grad()
+        loss = nn.functional.nll_loss(network(A_hat, X), labels)
+        loss.backward()
+        assert all(module.module.lin.weight.grad.abs().sum() > 0 for module in network.graph_models.each)
+        optimizer.step()
+        losses.append(loss.item())
+    assert losses[-1] < 0.7 * losses[0]

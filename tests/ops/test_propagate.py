@@ -1,0 +1,75 @@
+"""Implicit powers against dense matrix powers in float64, with and without a limit on what is wanted."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from ngcn.ops import Operator, Reach, propagate
+
+TOWERS = [(0,), (1,), (5,), (0, 1, 2), (0, 0, 1, 1, 3), (2, 5)]
+
+
+def dense_powers(A_hat: Operator, Z: torch.Tensor, towers: tuple[int, ...]) -> torch.Tensor:
+    A = torch.from_numpy(A_hat.matrix.toarray())
+    columns = Z.chunk(len(towers), dim=1)
+    return torch.cat([torch.linalg.matrix_power(A, k) @ z for k, z in zip(towers, columns, strict=True)], dim=1)
+
+
+@pytest.mark.parametrize("towers", TOWERS)
+@pytest.mark.parametrize("width", [1, 3, 16, 19])
+def test_equals_dense_powers(A_hat, towers, width):
+    Z = torch.randn(A_hat.nodes, width * len(towers), dtype=torch.float64)
+    torch.testing.assert_close(propagate(A_hat, Z, towers), dense_powers(A_hat, Z, towers))
+
+
+@pytest.mark.parametrize("towers", TOWERS)
+def test_gradient(A_hat, towers):
+    Z = torch.randn(A_hat.nodes, 2 * len(towers), dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda Z: propagate(A_hat, Z, towers), Z)
+
+
+@pytest.mark.parametrize("towers", [(0, 1, 2), (0, 0, 1, 1, 3)])
+def test_only_what_is_wanted_and_all_of_it(A_hat, towers):
+    """Two layers with a limited reach give the same rows, and the same gradient, as two unlimited ones."""
+    rows = np.array([4, 7])
+    Z = torch.randn(A_hat.nodes, 2 * len(towers), dtype=torch.float64, requires_grad=True)
+    weight = torch.randn(len(rows), Z.shape[1], dtype=torch.float64)
+
+    full = propagate(A_hat, propagate(A_hat, Z, towers).tanh(), towers)[rows]
+    (full * weight).sum().backward()
+    expected, Z.grad = Z.grad, None
+
+    reach = Reach.of(A_hat, rows, 2, towers)
+    limited = propagate(A_hat, propagate(A_hat, Z, towers, reach).tanh(), towers, reach.after_layer())[rows]
+    (limited * weight).sum().backward()
+    torch.testing.assert_close(limited, full)
+    torch.testing.assert_close(Z.grad, expected)
+
+
+def test_out_of_reach_is_zero(A_hat):
+    reach = Reach.of(A_hat, np.array([0]), 1, (0, 1))
+    result = propagate(A_hat, torch.ones(A_hat.nodes, 2, dtype=torch.float64), (0, 1), reach)
+    assert (result[1:, 1] == 0).all()
+    assert result[0, 1] != 0
+
+
+def test_distances_follow_the_inflow():
+    import scipy.sparse as sp
+
+    chain = Operator(sp.csr_array(np.diag(np.ones(3), 1)))  # row v takes from v + 1
+    np.testing.assert_array_equal(chain.distances(np.array([1]), 9), [9, 0, 1, 2])
+
+
+def test_explicit_power_and_its_largest_entries(A_hat):
+    dense = np.linalg.matrix_power(A_hat.matrix.toarray(), 3)
+    P = A_hat.power(3)
+    np.testing.assert_allclose(P.matrix().toarray(), dense)
+    pruned = P.matrix(largest=2).toarray()
+    assert ((pruned > 0).sum(axis=1) == np.minimum(2, (dense > 0).sum(axis=1))).all()
+    np.testing.assert_allclose(pruned.max(axis=1), dense.max(axis=1))
+    edge_index, edge_weight = P.edges()
+    rebuilt = torch.zeros(A_hat.nodes, A_hat.nodes, dtype=torch.float64)
+    rebuilt[edge_index[1], edge_index[0]] = edge_weight
+    torch.testing.assert_close(rebuilt, torch.from_numpy(dense))
