@@ -1,9 +1,10 @@
 import os
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner, Result
 
@@ -25,19 +26,50 @@ def ngcn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Resul
     return run
 
 
-@pytest.fixture
-def start(tmp_path: Path) -> Callable[..., subprocess.Popen[str]]:
-    """The command line in a process of its own, in the current folder ``tmp_path``."""
+class Process(subprocess.Popen[str]):
+    """The command line in a process of its own, which writes a checkpoint after every step."""
 
-    def run(*arguments: str) -> subprocess.Popen[str]:
-        code = "from ngcn.cli import app; app(prog_name='ngcn')"
-        return subprocess.Popen(
+    def __init__(self, folder: Path, number: int, arguments: tuple[str, ...]) -> None:
+        self.scratch = folder / f"scratch-{number}"
+        self.scratch.mkdir()
+        code = (
+            "import ngcn.training.loop as loop; loop.CHECKPOINT_SECONDS = 0\n"
+            "from ngcn.cli import app; app(prog_name='ngcn')"
+        )
+        super().__init__(
             [sys.executable, "-c", code, *arguments],
-            cwd=tmp_path,
-            env={**os.environ, "OMP_NUM_THREADS": "1"},
+            cwd=folder,
+            env={**os.environ, "TMPDIR": str(self.scratch), "OMP_NUM_THREADS": "1"},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
         )
 
-    return run
+    def steps(self) -> int:
+        """How many steps its seeds have taken altogether, as its progress bar would say."""
+        for board in self.scratch.glob("ngcn-*/board"):
+            cells = np.fromfile(board)
+            return int(cells.reshape(-1, 3)[:-1, 0].sum()) if len(cells) % 3 == 0 else 0
+        return 0
+
+    def family(self) -> list[int]:
+        return [int(child) for child in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()]
+
+    def end(self) -> tuple[int, str, str]:
+        stdout, stderr = self.communicate(timeout=120)
+        return self.returncode, stdout, stderr
+
+
+@pytest.fixture
+def start(tmp_path: Path) -> Iterator[Callable[..., Process]]:
+    """Starts the command line as a process in the current folder ``tmp_path``."""
+    processes: list[Process] = []
+
+    def run(*arguments: str) -> Process:
+        processes.append(Process(tmp_path, len(processes), arguments))
+        return processes[-1]
+
+    yield run
+    for process in processes:
+        process.kill()
+        process.communicate()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing.resource_tracker
 import os
 import signal
 import tempfile
@@ -12,8 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import torch
 from joblib import Parallel, delayed, parallel_config
-from joblib.externals.loky.process_executor import TerminatedWorkerError
+from joblib.externals import loky
 
 from ngcn.graph import Graph
 from ngcn.ops import set_num_threads
@@ -54,7 +56,6 @@ def train_seeds(
     """
     rehearse(graph, config)  # also, workers that start at once need not compile at once
     run = Run.start(folder or default_folder(config, resume), config, resume)
-    cores = threads or len(os.sched_getaffinity(0))
     with graceful(run.folder) as signals, tempfile.TemporaryDirectory(prefix="ngcn-") as scratch:
         board = Board(Path(scratch) / "board", config.seeds, "w+")
         for row, seed in enumerate(run.seeds):
@@ -62,9 +63,9 @@ def train_seeds(
                 board.seeds[row] = config.steps, run.scores(seed)["best_step"], run.scores(seed)["val"]
         with _watch(board, signals, on_progress):
             if config.seeds == 1:
-                _train_here(graph, run, board, signals, cores)
+                _train_here(graph, run, board, signals, threads or torch.get_num_threads())
             else:
-                _train_in_processes(graph, run, board, min(cores, config.seeds))
+                _train_in_processes(graph, run, board, min(threads or len(os.sched_getaffinity(0)), config.seeds))
         signals.check()
     run.finish()
     return run
@@ -84,7 +85,9 @@ def _train_here(graph: Graph, run: Run, board: Board, signals: Signals, threads:
 
 def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> None:
     unfinished = [(row, seed) for row, seed in enumerate(run.seeds) if not run.finished(seed)]
-    # Workers inherit the mask: Ctrl-C and `kill` on the whole group are for this process alone, which then tells them
+    # Workers inherit the mask: Ctrl-C and `kill` on the whole group are for this process alone, which then tells them.
+    for tracker in (multiprocessing.resource_tracker, loky.backend.resource_tracker):
+        tracker.ensure_running()  # before, since starting one takes the mask off again
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
     try:
         with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
@@ -97,7 +100,7 @@ def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> N
     try:
         for _ in done:
             pass
-    except TerminatedWorkerError:
+    except loky.process_executor.TerminatedWorkerError:
         raise RunError(
             "A training process ended on its own, perhaps for want of memory; go on with --resume and fewer --threads."
         ) from None

@@ -1,0 +1,80 @@
+"""Real processes, really killed: what is on disk is always a state that `--resume` ends well from."""
+
+import os
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Process
+
+Start = Callable[..., Process]
+TRAIN = ("train", "cora", "--model", "gcn", "--steps", "300", "--patience", "250", "--threads")
+
+
+def wait_for(condition: Callable[[], object]) -> None:
+    end = time.monotonic() + 120
+    while not condition():
+        assert time.monotonic() < end, "waited too long"
+        time.sleep(0.01)
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """All files of a run but those that hold how long it took."""
+    files = [file for file in folder.rglob("*") if file.is_file() and file.name != "result.json"]
+    return {str(file.relative_to(folder)): file.read_bytes() for file in files}
+
+
+def alive(pid: int) -> bool:
+    try:
+        return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+def test_one_seed(start: Start, tmp_path: Path, how: signal.Signals) -> None:
+    parts = start(*TRAIN, "1", "--out", "parts")
+    wait_for(lambda: parts.steps() >= 50)
+    parts.send_signal(how)
+    code, stdout, stderr = parts.end()
+    assert {file.name for file in (tmp_path / "parts/seed-0").glob("[!.]*")} == {"checkpoint.safetensors"}
+    assert not (tmp_path / "parts/result.json").exists() and stdout == ""
+    if how == signal.SIGKILL:
+        assert code == -how
+    else:
+        assert code == 128 + how
+        assert stderr == f"Stopped by {how.name}; continue with `ngcn train --resume --out parts`.\n"
+    assert start("train", "--resume", "--threads", "1", "--out", "parts").end()[0] == 0
+    assert start(*TRAIN, "1", "--out", "whole").end()[0] == 0
+    assert contents(tmp_path / "whole") == contents(tmp_path / "parts")
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_several_seeds(start: Start, tmp_path: Path, how: signal.Signals) -> None:
+    parts = start(*TRAIN, "2", "--seeds", "3", "--out", "parts")
+    wait_for(lambda: parts.steps() >= 50)
+    family = parts.family()
+    assert len(family) >= 2
+    parts.send_signal(how)
+    code, _, stderr = parts.end()
+    wait_for(lambda: not any(map(alive, family)))
+    assert list((tmp_path / "parts").glob("seed-*/checkpoint.safetensors"))
+    if how == signal.SIGTERM:
+        assert code == 128 + how
+        assert stderr == "Stopped by SIGTERM; continue with `ngcn train --resume --out parts`.\n"
+    assert start("train", "--resume", "--out", "parts", "--threads", "2").end()[0] == 0
+    assert start(*TRAIN, "2", "--seeds", "3", "--out", "whole").end()[0] == 0
+    assert contents(tmp_path / "whole") == contents(tmp_path / "parts")
+
+
+def test_a_signal_to_the_whole_group_is_handled_once(start: Start, tmp_path: Path) -> None:
+    """Ctrl-C in a terminal and `timeout` signal the workers too."""
+    process = start(*TRAIN, "2", "--seeds", "2", "--out", "run")
+    wait_for(lambda: process.steps() >= 50)
+    for pid in (*process.family(), process.pid):
+        os.kill(pid, signal.SIGINT)
+    code, _, stderr = process.end()
+    assert code == 130 and stderr == "Stopped by SIGINT; continue with `ngcn train --resume --out run`.\n"
