@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ngcn.ops._simd import LANES, add_scaled
+from ngcn.ops._simd import add_scaled_8, add_scaled_16
 
 # No `nnan`/`ninf`: a diverging model must show as NaN in the loss.
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -67,8 +67,12 @@ def add_rows(
     row2: np.ndarray,
     row3: np.ndarray,
 ) -> None:
-    vectors = begin + (stop - begin) // LANES * LANES
-    for c in range(begin, vectors, LANES):
-        add_scaled(out, c, a[0], row0, a[1], row1, a[2], row2, a[3], row3)
-    for c in range(vectors, stop):
+    """``out[c] += a[0] * row0[c] + ... + a[3] * row3[c]`` for the columns from `begin` to `stop`."""
+    sixteens = begin + (stop - begin) // 16 * 16
+    eights = begin + (stop - begin) // 8 * 8
+    for c in range(begin, sixteens, 16):
+        add_scaled_16(out, c, a[0], row0, a[1], row1, a[2], row2, a[3], row3)
+    if sixteens < eights:
+        add_scaled_8(out, sixteens, a[0], row0, a[1], row1, a[2], row2, a[3], row3)
+    for c in range(eights, stop):
         out[c] += a[0] * row0[c] + a[1] * row1[c] + a[2] * row2[c] + a[3] * row3[c]

@@ -12,45 +12,47 @@ from llvmlite import ir
 from numba.core import types
 from numba.extending import intrinsic
 
-LANES = 8  # columns that `add_scaled` handles at a time
+
+def _add_scaled(lanes: int) -> Any:
+    @intrinsic
+    def add_scaled(
+        typing_context: Any,
+        out: Any,
+        column: Any,
+        a0: Any,
+        row0: Any,
+        a1: Any,
+        row1: Any,
+        a2: Any,
+        row2: Any,
+        a3: Any,
+        row3: Any,
+    ) -> Any:
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = context.get_value_type(out.dtype)
+            vector = ir.VectorType(number, lanes)
+            at = context.cast(builder, args[1], column, types.intp)
+
+            def pointer(argument: int) -> Any:
+                return _vector_pointer(context, builder, signature.args[argument], args[argument], at, vector)
+
+            total = builder.load(pointer(0), align=_bytes(number), typ=vector)
+            for argument in (2, 4, 6, 8):
+                scalar = context.cast(builder, args[argument], signature.args[argument], out.dtype)
+                row = builder.load(pointer(argument + 1), align=_bytes(number), typ=vector)
+                product = builder.fmul(_splat(builder, scalar, vector), row, flags=("contract",))
+                total = builder.fadd(total, product, flags=("contract",))
+            builder.store(total, pointer(0), align=_bytes(number))
+            return context.get_dummy_value()
+
+        return types.void(out, column, a0, row0, a1, row1, a2, row2, a3, row3), generate
+
+    return add_scaled
 
 
-@intrinsic
-def add_scaled(
-    typing_context: Any,
-    out: Any,
-    column: Any,
-    a0: Any,
-    row0: Any,
-    a1: Any,
-    row1: Any,
-    a2: Any,
-    row2: Any,
-    a3: Any,
-    row3: Any,
-) -> Any:
-    """``out[c] += a0 * row0[c] + a1 * row1[c] + a2 * row2[c] + a3 * row3[c]`` for the LANES columns from `column`."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        number = context.get_value_type(out.dtype)
-        vector = ir.VectorType(number, LANES)
-        at = context.cast(builder, args[1], column, types.intp)
-
-        def pointer(array_type: Any, array: Any) -> Any:
-            return _vector_pointer(context, builder, array_type, array, at, vector)
-
-        target = pointer(out, args[0])
-        total = builder.load(target, align=_bytes(number), typ=vector)
-        for argument in (2, 4, 6, 8):
-            factor = _splat(builder, context.cast(builder, args[argument], signature.args[argument], out.dtype), vector)
-            row = builder.load(
-                pointer(signature.args[argument + 1], args[argument + 1]), align=_bytes(number), typ=vector
-            )
-            total = builder.fadd(total, builder.fmul(factor, row, flags=("contract",)), flags=("contract",))
-        builder.store(total, target, align=_bytes(number))
-        return context.get_dummy_value()
-
-    return types.void(out, column, a0, row0, a1, row1, a2, row2, a3, row3), generate
+# out[c] += a0 * row0[c] + a1 * row1[c] + a2 * row2[c] + a3 * row3[c] for the 8 or 16 columns c from `column` on
+add_scaled_8 = _add_scaled(8)
+add_scaled_16 = _add_scaled(16)
 
 
 @intrinsic

@@ -13,7 +13,7 @@ import numba
 import numpy as np
 
 from ngcn.ops._compile import BLOCK, U32, add_rows, kept, kernel
-from ngcn.ops._simd import spread_bits
+from ngcn.ops._simd import add_scaled_16, spread_bits
 
 
 @kernel
@@ -54,6 +54,7 @@ def sparse_times_dense(
 
 @kernel
 def sparse_times_towers(
+    blocks: int,
     indptr: np.ndarray,
     indices: np.ndarray,
     values: np.ndarray,
@@ -66,48 +67,61 @@ def sparse_times_towers(
     distance_out: np.ndarray,
     distance_in: np.ndarray,
     first: np.ndarray,
+    shares: int,
 ) -> None:
     """``out[i] = sum_j x_ij * mask_ij,tower / keep * dense[j]``: X W, and with X transposed X^T G.
 
     `entries` numbers the non-zeros alike in X and in its transpose: it is the counter of the mask, which therefore
     agrees between the two without being stored. Rows of `out` at `distance_out`, or of `dense` at `distance_in`, are
     left out for the towers that do not need them.
+
+    The matrix comes in vertical `blocks`, one CSR after the other, so that the rows of `dense` which a block refers to
+    stay in the cache; each thread takes one of the `shares` of the rows through all blocks.
     """
-    rows = indptr.size - 1
+    rows = (indptr.size - 1) // blocks
     width = out.shape[1] // towers
     words = (towers + 31) // 32
     scale = values.dtype.type(65536 / keep)
     zero = values.dtype.type(0)
-    for block in numba.prange((rows + BLOCK - 1) // BLOCK):
+    for share in numba.prange(shares):
         factor = np.empty((4, words * 32), values.dtype)
-        for i in range(block * BLOCK, min(rows, (block + 1) * BLOCK)):
-            target = out[i]
-            target[:] = 0
-            low = first[distance_out[i]]
-            if low >= target.size:
-                continue
-            last = indptr[i + 1] - 1
-            for e in range(indptr[i], indptr[i + 1], 4):
-                e1, e2, e3 = min(e + 1, last), min(e + 2, last), min(e + 3, last)
-                j0, j1, j2, j3 = U32(indices[e]), U32(indices[e1]), U32(indices[e2]), U32(indices[e3])
-                x0 = values[e]
-                x1 = values[e1] if e + 1 <= last else zero
-                x2 = values[e2] if e + 2 <= last else zero
-                x3 = values[e3] if e + 3 <= last else zero
-                reached = min(
-                    min(first[distance_in[j0]], first[distance_in[j1]]),
-                    min(first[distance_in[j2]], first[distance_in[j3]]),
-                )
-                begin = max(low, reached)
-                row0, row1, row2, row3 = dense[j0], dense[j1], dense[j2], dense[j3]
-                if keep >= 65536:
-                    add_rows(target, begin, target.size, (x0, x1, x2, x3), row0, row1, row2, row3)
+        factor0, factor1, factor2, factor3 = factor[0], factor[1], factor[2], factor[3]
+        begin_row, end_row = share * rows // shares, (share + 1) * rows // shares
+        for block in range(blocks):
+            for i in range(begin_row, end_row):
+                target = out[i]
+                if block == 0:
+                    target[:] = 0
+                low = first[distance_out[i]]
+                if low >= target.size:
                     continue
-                for w in range(words):
-                    spread_bits(factor[0], w * 32, kept(key, entries[e] * words + w, keep), x0 * scale)
-                    spread_bits(factor[1], w * 32, kept(key, entries[e1] * words + w, keep), x1 * scale)
-                    spread_bits(factor[2], w * 32, kept(key, entries[e2] * words + w, keep), x2 * scale)
-                    spread_bits(factor[3], w * 32, kept(key, entries[e3] * words + w, keep), x3 * scale)
-                for tower in range(begin // width, towers):
-                    a = (factor[0, tower], factor[1, tower], factor[2, tower], factor[3, tower])
-                    add_rows(target, tower * width, (tower + 1) * width, a, row0, row1, row2, row3)
+                start, last = indptr[block * rows + i], indptr[block * rows + i + 1] - 1
+                for e in range(start, last + 1, 4):  # four non-zeros at a time: the row of sums is loaded once
+                    e1, e2, e3 = min(e + 1, last), min(e + 2, last), min(e + 3, last)
+                    j0, j1, j2, j3 = U32(indices[e]), U32(indices[e1]), U32(indices[e2]), U32(indices[e3])
+                    x0 = values[e]
+                    x1 = values[e1] if e + 1 <= last else zero
+                    x2 = values[e2] if e + 2 <= last else zero
+                    x3 = values[e3] if e + 3 <= last else zero
+                    reached = min(
+                        min(first[distance_in[j0]], first[distance_in[j1]]),
+                        min(first[distance_in[j2]], first[distance_in[j3]]),
+                    )
+                    begin = max(low, reached)
+                    row0, row1, row2, row3 = dense[j0], dense[j1], dense[j2], dense[j3]
+                    if keep >= 65536:
+                        add_rows(target, begin, target.size, (x0, x1, x2, x3), row0, row1, row2, row3)
+                        continue
+                    for w in range(words):
+                        spread_bits(factor0, w * 32, kept(key, entries[e] * words + w, keep), x0 * scale)
+                        spread_bits(factor1, w * 32, kept(key, entries[e1] * words + w, keep), x1 * scale)
+                        spread_bits(factor2, w * 32, kept(key, entries[e2] * words + w, keep), x2 * scale)
+                        spread_bits(factor3, w * 32, kept(key, entries[e3] * words + w, keep), x3 * scale)
+                    if width == 16:  # the paper's width: no loop and no remainder
+                        for t in range(begin // 16, towers):
+                            a0, a1, a2, a3 = factor0[t], factor1[t], factor2[t], factor3[t]
+                            add_scaled_16(target, t * 16, a0, row0, a1, row1, a2, row2, a3, row3)
+                    else:
+                        for t in range(begin // width, towers):
+                            a = (factor0[t], factor1[t], factor2[t], factor3[t])
+                            add_rows(target, t * width, (t + 1) * width, a, row0, row1, row2, row3)

@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from ngcn.ops._compile import BLOCK, add_rows, kept, kernel
-from ngcn.ops._simd import LANES, spread_bits
+from ngcn.ops._simd import spread_bits
 
 
 @kernel
@@ -125,7 +125,7 @@ def towers_times_matrices(
 ) -> None:
     """``out[v, t] = H[v, t] @ W[t]`` for ``W`` of shape ``(towers, width in, width out)``."""
     towers, inner, outer = W.shape
-    padded = (outer + LANES - 1) // LANES * LANES
+    padded = (outer + 7) // 8 * 8
     zero = H.dtype.type(0)
     for block in numba.prange((H.shape[0] + BLOCK - 1) // BLOCK):
         matrices = np.zeros((towers, inner, padded), W.dtype)  # whole vectors, also for 7 classes

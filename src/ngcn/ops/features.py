@@ -10,6 +10,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ngcn.ops._compile import BLOCK
 from ngcn.ops._memory import empty
 from ngcn.ops._sparse_kernels import sparse_times_towers
 from ngcn.ops.dropout import NONE, Dropout
@@ -26,23 +27,17 @@ class Features:
     def __init__(self, matrix: sp.csr_array | np.ndarray) -> None:
         X = sp.csr_array(matrix)
         self.shape: tuple[int, int] = X.shape
-        numbers = sp.csr_array((np.arange(X.nnz), X.indices, X.indptr), shape=X.shape).T.tocsr()
-        self.rows = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.arange(X.nnz))
-        self.columns = (
-            numbers.indptr.astype(np.int64),
-            numbers.indices.astype(np.int32),
-            X.data[numbers.data],
-            numbers.data,
-        )
+        self.matrix = X
+        # Each is (blocks, indptr, indices, values, number of the entry), as `sparse_times_towers` takes it.
+        self.rows = (1, X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.arange(X.nnz))
+        self.columns = _transposed_in_blocks(X, rows_per_block=1024)
 
     def dense(self) -> Float[Tensor, "nodes features"]:
-        indptr, indices, values, _ = self.rows
-        return torch.from_numpy(sp.csr_array((values, indices, indptr), shape=self.shape).toarray())
+        return torch.from_numpy(self.matrix.toarray())
 
     def double(self) -> Features:
         """The same features in float64."""
-        indptr, indices, values, _ = self.rows
-        return Features(sp.csr_array((values.astype(np.float64), indices, indptr), shape=self.shape))
+        return Features(self.matrix.astype(np.float64))
 
     def times(
         self,
@@ -65,7 +60,18 @@ class Features:
         return result
 
     def __repr__(self) -> str:
-        return f"Features(nodes={self.shape[0]}, features={self.shape[1]}, entries={len(self.rows[1])})"
+        return f"Features(nodes={self.shape[0]}, features={self.shape[1]}, entries={self.matrix.nnz})"
+
+
+def _transposed_in_blocks(X: sp.csr_array, rows_per_block: int) -> tuple[Any, ...]:
+    """X^T for the weight gradient X^T G, in vertical blocks: the rows of G that a block needs fit into the cache."""
+    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    block = row // rows_per_block
+    blocks = -(-X.shape[0] // rows_per_block)
+    line = block * X.shape[1] + X.indices  # of the stacked CSR matrices
+    order = np.argsort(line, kind="stable")
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=blocks * X.shape[1]))])
+    return blocks, indptr, row[order].astype(np.int32), X.data[order], order
 
 
 class _Times(torch.autograd.Function):
@@ -74,18 +80,19 @@ class _Times(torch.autograd.Function):
         first = reach.first_tower(towers) * (W.shape[1] // len(towers))
         ctx.settings = X, len(towers), dropout, reach.distance, first
         nodes, features = X.shape
-        everywhere = np.zeros(features, dtype=np.uint8)
-        out = empty((nodes, W.shape[1]), dtype=X.rows[2].dtype)
-        sparse_times_towers(
-            *X.rows, W.detach().numpy(), out, len(towers), dropout.key, dropout.keep, reach.distance, everywhere, first
-        )
+        out = empty((nodes, W.shape[1]), X.matrix.dtype)
+        mask = (len(towers), dropout.key, dropout.keep)
+        anywhere = np.zeros(features, dtype=np.uint8)
+        shares = -(-nodes // BLOCK)
+        sparse_times_towers(*X.rows, W.detach().numpy(), out, *mask, reach.distance, anywhere, first, shares)
         return torch.from_numpy(out)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         X, towers, dropout, distance, first = ctx.settings
         G = grads[0].contiguous().numpy()
-        everywhere = np.zeros(X.shape[1], dtype=np.uint8)
-        out = empty((X.shape[1], G.shape[1]), dtype=G.dtype)
-        sparse_times_towers(*X.columns, G, out, towers, dropout.key, dropout.keep, everywhere, distance, first)
+        out = empty((X.shape[1], G.shape[1]), G.dtype)
+        mask = (towers, dropout.key, dropout.keep)
+        anywhere = np.zeros(X.shape[1], dtype=np.uint8)
+        sparse_times_towers(*X.columns, G, out, *mask, anywhere, distance, first, torch.get_num_threads())
         return torch.from_numpy(out), None, None, None, None

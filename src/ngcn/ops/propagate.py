@@ -74,11 +74,9 @@ def _multiply(
     work = [empty_like(Z) for _ in range(min(2, towers[-1] - 1))]
     source = Z
     for s in range(1, towers[-1] + 1):
-        steps: list[tuple[np.ndarray, int, int]] = [(out, start[s], start[s + 1])]  # towers whose power is reached
-        if start[s + 1] < Z.shape[1]:  # towers that go on
-            steps.append((work[(s - 1) % 2], start[s + 1], Z.shape[1]))
-        for target, begin, end in steps:
+        goes_on = work[s % len(work)] if start[s + 1] < Z.shape[1] else out
+        for target, begin, end in ((out, start[s], start[s + 1]), (goes_on, start[s + 1], Z.shape[1])):
             if begin < end:
                 sparse_times_dense(*A.csr, source, target, begin, end, distance, first[s])
-        source = steps[-1][0]
+        source = goes_on
     return out
