@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from ngcn.cli import app
+from ngcn.ops import set_num_threads
 
 
 @pytest.fixture
@@ -27,13 +28,13 @@ def ngcn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Resul
 
 
 class Process(subprocess.Popen[str]):
-    """The command line in a process of its own, which writes a checkpoint after every step."""
+    """The command line in a process of its own, which writes checkpoints more often than usual."""
 
     def __init__(self, folder: Path, number: int, arguments: tuple[str, ...]) -> None:
         self.scratch = folder / f"scratch-{number}"
         self.scratch.mkdir()
         code = (
-            "import ngcn.training.loop as loop; loop.CHECKPOINT_SECONDS = 0\n"
+            "import ngcn.training.loop as loop; loop.CHECKPOINT_SECONDS = 0.02\n"
             "from ngcn.cli import app; app(prog_name='ngcn')"
         )
         super().__init__(
@@ -58,6 +59,11 @@ class Process(subprocess.Popen[str]):
     def end(self) -> tuple[int, str, str]:
         stdout, stderr = self.communicate(timeout=120)
         return self.returncode, stdout, stderr
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    set_num_threads(1)  # small work is quicker so, and the machine may have other things to do
 
 
 @pytest.fixture

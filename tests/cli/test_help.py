@@ -42,3 +42,19 @@ def test_version_and_no_arguments(ngcn: Ngcn) -> None:
     assert ngcn("--version").stdout.startswith("ngcn 0.")
     bare = ngcn()
     assert bare.exit_code == 2 and bare.output.count("Usage: ") == 1
+
+
+def test_help_tells_the_true_defaults(ngcn: Ngcn) -> None:
+    from ngcn.training import Config
+
+    words = " ".join(ngcn("train", "--help").stdout.replace("│", "").split())
+    config = Config()
+    for name, default in (
+        ("powers", f"ngcn: {len(config.powers)}"),
+        ("replicas", f"ngcn: {config.replicas}"),
+        ("classifier", f"ngcn: {config.classifier}"),
+        ("layers", f"ngcn: {config.layers}"),
+        ("lr", config.lr),
+        ("l2", config.l2),
+    ):
+        assert f"({default})" in words.split("Options")[1].split(f"--{name} ")[1].split(" --")[0]

@@ -13,7 +13,7 @@ from ngcn.training import Config
 
 Ngcn = Callable[..., Result]
 QUICK = ("train", "cora", "--model", "gcn", "--steps", "3")
-RUN = "runs/cora-gcn-identity-P1-r1"
+RUN = "runs/cora-gcn"
 
 
 def test_train_shows_scores_weights_and_the_run_folder(ngcn: Ngcn) -> None:
@@ -113,3 +113,31 @@ def test_datasets_lists_what_there_is(ngcn: Ngcn) -> None:
     for name in ("cora", "citeseer", "pubmed", "ppi", "ppi-synthetic", "embedded"):
         assert name in result.stdout
     assert ngcn("datasets", "fetch", "cora").exit_code == 0
+
+
+def test_divergence_is_told_on_stderr_and_the_best_step_kept(ngcn: Ngcn) -> None:
+    bad = (*QUICK, "--lr", "30000", "--features", "none", "--dropout", "0")
+    result = ngcn(*bad, "--json")
+    assert result.exit_code == 0 and json.loads(result.stdout)["runs"][0]["best_step"] == 1
+    assert "The loss became" in result.stderr and "kept step 1" in result.stderr
+    assert ngcn(*bad).stdout.count("kept step 1") == 1
+
+
+def test_several_seeds_show_mean_and_deviation(ngcn: Ngcn) -> None:
+    result = ngcn(*QUICK, "--seeds", "2", "--threads", "2")
+    assert result.exit_code == 0, result.output
+    assert (
+        "Accuracy, mean of 2 seeds" in result.stdout
+        and " ± " in result.stdout
+        and "Best validation: seed" in result.stdout
+    )
+    assert [run["seed"] for run in json.loads(Path(RUN, "result.json").read_text())["runs"]] == [0, 1]
+
+
+def test_the_number_of_threads_changes_no_bit(ngcn: Ngcn) -> None:
+    for threads in ("1", "2"):
+        ngcn(
+            "train", "cora", "--powers", "2", "--replicas", "2", "--steps", "5", "--threads", threads, "--out", threads
+        )
+    for name in ("metrics.csv", "weights.safetensors"):
+        assert Path("1/seed-0", name).read_bytes() == Path("2/seed-0", name).read_bytes()

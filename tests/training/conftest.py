@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from ngcn.graph import Graph
+from ngcn.ops import set_num_threads
 
 SPLITS = (np.arange(60) % 3 == 0, np.arange(60) % 3 == 1, np.arange(60) % 3 == 2)
 
@@ -19,6 +20,11 @@ def crowds(labels_per_node: int = 1) -> Graph:
     words = (random.random((60, 12)) < 0.2 + 0.3 * (np.arange(12) % 2 == crowd[:, None])).astype(np.float32)
     labels = crowd if labels_per_node == 1 else np.stack([crowd, 1 - crowd, random.integers(0, 2, 60)], axis=1)
     return Graph(edges, sp.csr_array(words), labels, *SPLITS, name="crowds")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _one_thread() -> None:
+    set_num_threads(1)  # small work is quicker so, and the machine may have other things to do
 
 
 @pytest.fixture(scope="session")

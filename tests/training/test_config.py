@@ -111,4 +111,5 @@ def test_differences_say_both_values() -> None:
 
 def test_name() -> None:
     assert Config().name == "cora-ngcn-attention-K6-r4"
+    assert Config(model="gcn").name == "cora-gcn"
     assert Config(powers=[0, 2]).name == "cora-ngcn-attention-P0+2-r4"

@@ -8,6 +8,7 @@ from statistics import mean, stdev
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.text import Text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -57,11 +58,8 @@ def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
             step, best_step, best_val = board.T
             if not best_step.any():
                 return
-            news = f"val {100 * best_val.max():.1f} %"
-            if several:
-                news += f" at best, {int((step >= config.steps).sum())} done"
-            else:
-                news += f" at step {int(best_step[0])}"
+            news = f"best val {100 * best_val.max():.1f} %"
+            news += f", {int((step >= config.steps).sum())} done" if several else f" at step {int(best_step[0])}"
             bar.update(task, completed=int(step.sum()), news=news)
 
         yield on_progress
@@ -71,15 +69,11 @@ def show(run: Run) -> None:
     """The scores, the scale weights and the run folder, on stdout."""
     from rich.table import Table
 
-    summary, config = run.summary(), run.config
-    results = [run.scores(seed) for seed in run.seeds]
-    best = run.scores(run.best_seed)
-    console = Console(highlight=False)
+    config, results = run.config, [run.scores(seed) for seed in run.seeds]
+    console = Console(highlight=False, markup=False)
     console.print()
-    powers = f"K={len(config.powers)}" if run.config.name.count("-K") else f"powers {config.powers}"
-    table = Table(
-        title=f"{MODELS[config.model]} on {config.dataset}: {config.classifier}, {powers}, r={config.replicas}"
-    )
+    console.print(_title(config), style="bold")
+    table = Table()
     for column in ("", "Validation", "Test"):
         table.add_column(column, justify="right" if column else "left")
     for name in results[0]["val_scores"]:
@@ -87,18 +81,29 @@ def show(run: Run) -> None:
         cells = [[r[split].get(name) for r in results] for split in ("val_scores", "test_scores")]
         table.add_row(title, *(_percent(values) for values in cells))
     if len(results) > 1:
+        best = run.scores(run.best_seed)
         table.add_row(f"Best validation: seed {run.best_seed}", _percent([best["val"]]), _percent([best["test"]]))
     console.print(table)
-    if summary["scale_weights"]:
+
+    weights = run.summary()["scale_weights"]
+    if weights and len(weights) > 1:
         console.print("Scale weights: how much each power of Â counts")
-        for power, weight in zip(config.powers, summary["scale_weights"], strict=True):
-            bar = "█" * round(BAR * weight / max(summary["scale_weights"]))
-            console.print(f"  Â^{power}  [cyan]{bar:<{BAR}}[/cyan]  {weight:.3f}")
-    for result in results:
-        if len(results) == 1 or result["status"] == "diverged":
-            colour = "yellow" if result["status"] == "diverged" else "default"
-            console.print(f"{result['stopped']} Best step: {result['best_step']}.", style=colour)
-    console.print(f"{sum(r['seconds'] for r in results):.1f} s of training. Run folder: [bold]{run.folder}[/bold]")
+        for power, weight in zip(config.powers, weights, strict=True):
+            bar = "█" * round(BAR * weight / max(weights))
+            console.print(f"  Â^{power}  ", Text(f"{bar:<{BAR}}", "cyan"), f"  {weight:.3f}", sep="")
+    if len(results) == 1:
+        console.print(f"{results[0]['stopped']} Best step: {results[0]['best_step']}.", soft_wrap=True)
+    console.print(f"{sum(r['seconds'] for r in results):.1f} s of training.")
+    console.print("Run folder:", Text(str(run.folder), "bold"), soft_wrap=True)
+
+
+def _title(config: Config) -> str:
+    title = f"{MODELS[config.model]} on {config.dataset}"
+    if len(config.powers) * config.replicas == 1:
+        return title
+    regular = config.powers == tuple(range(len(config.powers)))
+    powers = f"K={len(config.powers)}" if regular else f"powers {', '.join(map(str, config.powers))}"
+    return f"{title}: {config.classifier}, {powers}, r={config.replicas}"
 
 
 def _percent(values: list[float | None]) -> str:

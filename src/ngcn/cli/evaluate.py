@@ -47,7 +47,7 @@ def evaluate(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run fo
                 "-" if test is None else f"{100 * test:.2f} %",
                 "yes" if same else "no",
             )
-    console = Console(highlight=False)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(table)
     if all_same:
         console.print(f"The weights give the scores of {opened.folder / 'result.json'}.")

@@ -13,6 +13,14 @@ from ngcn.cli import _screen
 from ngcn.training.config import Config, ConfigError
 
 _DATASET = "cora, citeseer, pubmed, ...: see `ngcn datasets`."
+_DEFAULTS = {  # those that `Config` leaves open
+    "powers": "ngcn: 6",
+    "replicas": "ngcn: 4",
+    "classifier": "ngcn: attention",
+    "layers": "ngcn: 2",
+    "intermediate": "no",
+    "patience": "never",
+}
 _SETTINGS = {setting.name: setting for setting in fields(Config)}
 
 
@@ -24,9 +32,9 @@ def _option(flag: str, panel: str, help: str, default: str = "", **more: Any) ->
 def _setting(name: str, panel: str, **more: Any) -> Any:
     """An option for a setting of `Config`: same help, same default. Not given is None, which leaves it to others."""
     setting = _SETTINGS[name]
-    default = {"patience": "never", "intermediate": "no"}.get(name, f"{setting.default}")
+    default = _DEFAULTS.get(name, f"{setting.default}")
     flag = "--intermediate/--no-intermediate" if name == "intermediate" else f"--{name}"
-    return _option(flag, panel, setting.metadata["help"], default.replace("None", "the model's own"), **more)
+    return _option(flag, panel, setting.metadata["help"], default, **more)
 
 
 def train(
@@ -88,6 +96,9 @@ def train(
         graph = load_dataset(settings.dataset, split=settings.split, seed=settings.seed)
     with _screen.progress(settings) as on_progress:
         run = train_seeds(graph, settings, out, resume=resume, threads=threads, on_progress=on_progress)
+    for result in map(run.scores, run.seeds):
+        if result["status"] == "diverged" and (as_json or settings.seeds > 1):  # else it is on the screen anyway
+            _screen.note(result["stopped"])
     if as_json:
         print(json.dumps(run.summary(), allow_nan=False))
         _screen.note(f"Run folder: {run.folder}")

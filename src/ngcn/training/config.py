@@ -88,6 +88,8 @@ class Config:
     @property
     def name(self) -> str:
         """A short name for the run, such as ``cora-ngcn-attention-K6-r4``."""
+        if self.classifier == "identity" and self.powers == (1,):
+            return f"{self.dataset}-{self.model}"
         regular = self.powers == tuple(range(len(self.powers)))
         powers = f"K{len(self.powers)}" if regular else "P" + "+".join(map(str, self.powers))
         return f"{self.dataset}-{self.model}-{self.classifier}-{powers}-r{self.replicas}"
