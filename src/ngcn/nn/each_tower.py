@@ -40,11 +40,13 @@ class EachTower:
 
     def __call__(
         self,
-        towers: tuple[int, ...],
+        powers: tuple[int, ...],
+        replicas: int,
         widths: tuple[int, ...],
         dropout: float,
         activation: Callable[[Tensor], Tensor],
     ) -> ModulesOfTowers:
+        towers = [k for k in powers for _ in range(replicas)]
         modules = [self.make(widths[0], widths[-1]) for _ in towers]
         return ModulesOfTowers(towers, modules, dropout, activation)
 
@@ -54,7 +56,7 @@ class ModulesOfTowers(nn.Module):
 
     def __init__(
         self,
-        towers: tuple[int, ...],
+        towers: list[int],
         modules: list[nn.Module],
         dropout: float,
         activation: Callable[[Tensor], Tensor],

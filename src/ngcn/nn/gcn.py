@@ -10,7 +10,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ngcn.nn.layers import GraphConvolution
+from ngcn.nn.layers import GraphConvolution, tower_outputs
 from ngcn.ops import NONE, Dropout, Features, Operator, Reach, relu_dropout
 
 
@@ -22,7 +22,8 @@ class GCN(nn.Module):
     :math:`\sigma` is ReLU; the classifier says what it is in the last layer.
 
     Args:
-        towers: the power of each tower, ascending.
+        powers: the powers in use, ascending.
+        replicas: towers per power.
         widths: columns of the input and after each of the L layers.
         dropout: the probability of dropping an input of a layer.
         activation: :math:`\sigma` of the last layer.
@@ -34,31 +35,31 @@ class GCN(nn.Module):
 
     def __init__(
         self,
-        towers: tuple[int, ...],
+        powers: tuple[int, ...],
+        replicas: int,
         widths: tuple[int, ...],
         dropout: float,
         activation: Callable[[Tensor], Tensor] = torch.relu,
     ) -> None:
         super().__init__()
-        self.towers, self.dropout, self.activation = towers, dropout, activation
+        self.powers, self.replicas, self.dropout, self.activation = powers, replicas, dropout, activation
         self.layers = nn.ModuleList(
-            GraphConvolution(towers, width_in, width_out, shared_input=i == 0)
+            GraphConvolution(powers, replicas, width_in, width_out, shared_input=i == 0)
             for i, (width_in, width_out) in enumerate(pairwise(widths))
         )
 
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
-        reach = Reach.of(A_hat, None if rows is None else rows.numpy(), len(self.layers), self.towers)
-        Z: Any = X  # features at first, then the columns of the towers
+        reach = Reach.of(A_hat, None if rows is None else rows.numpy(), self.powers, len(self.layers))
+        Z: Any = X  # features at first, then the blocks of tower columns
         for i, layer in enumerate(self.layers):
             dropout = Dropout.draw(self.dropout) if self.training else NONE
             if i > 0:
-                Z = relu_dropout(Z, self.towers, dropout, reach)
+                Z = relu_dropout(Z, dropout, reach)
             Z = layer(A_hat, Z, dropout, reach)
             reach = reach.after_layer()
-        Z = Z if rows is None else Z.index_select(0, rows)
-        return self.activation(Z.view(len(Z), len(self.towers), -1))
+        return self.activation(tower_outputs(Z, self.replicas, rows))
 
     def extra_repr(self) -> str:
-        return f"towers={self.towers}, dropout={self.dropout}"
+        return f"powers={self.powers}, replicas={self.replicas}, dropout={self.dropout}"

@@ -6,32 +6,35 @@ import math
 from typing import Any
 
 import torch
-from jaxtyping import Float
+from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ngcn.ops import Dropout, Features, Operator, Reach, propagate, tower_linear
 
-Input = Features | Float[Tensor, "nodes columns_in"]
+Input = Features | Float[Tensor, "powers nodes columns_in"]
 
 
 class TowerWeights(nn.Module):
     r"""One weight matrix per tower: :math:`Z_t \mapsto Z_t W_t`.
 
     Args:
-        towers: the power of each tower, ascending.
+        powers: the powers in use; each has `replicas` towers.
         width_in, width_out: columns per tower before and after.
         shared_input: the input is X, which all towers share and each drops out for itself.
         fan_in: what Glorot's initialisation takes for the number of inputs; `width_in` if not given.
 
     Shape:
-        - input: :class:`~ngcn.ops.Features` of ``(nodes, width_in)`` if shared, else ``(nodes, towers * width_in)``
-        - weight: ``(width_in, towers * width_out)`` if shared, else ``(towers, width_in, width_out)``
-        - output: ``(nodes, towers * width_out)``
+        - input: :class:`~ngcn.ops.Features` of ``(nodes, width_in)`` if shared, else
+          ``(powers, nodes, replicas * width_in)``
+        - weight: ``(powers, width_in, replicas * width_out)`` if shared, else
+          ``(powers, replicas, width_in, width_out)``
+        - output: ``(powers, nodes, replicas * width_out)``
     """
 
     def __init__(
         self,
-        towers: tuple[int, ...],
+        powers: tuple[int, ...],
+        replicas: int,
         width_in: int,
         width_out: int,
         *,
@@ -39,33 +42,44 @@ class TowerWeights(nn.Module):
         fan_in: int | None = None,
     ) -> None:
         super().__init__()
-        self.towers, self.width_in, self.width_out = towers, width_in, width_out
-        shape = (width_in, len(towers) * width_out) if shared_input else (len(towers), width_in, width_out)
+        self.powers, self.replicas, self.width_in, self.width_out = powers, replicas, width_in, width_out
+        shape = (width_in, replicas * width_out) if shared_input else (replicas, width_in, width_out)
         bound = math.sqrt(6 / ((fan_in or width_in) + width_out))
-        self.weight = nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
+        self.weight = nn.Parameter(torch.empty(len(powers), *shape).uniform_(-bound, bound))
 
-    def forward(self, Z: Input, dropout: Dropout, reach: Reach) -> Float[Tensor, "nodes columns_out"]:
+    def forward(self, Z: Input, dropout: Dropout, reach: Reach) -> Float[Tensor, "powers nodes columns_out"]:
         """`dropout` is the mask on shared features; tower columns have been through theirs already."""
         if isinstance(Z, Features):
-            return Z.times(self.weight, self.towers, dropout, reach)
-        return tower_linear(Z, self.weight, self.towers, reach)
+            return Z.times(self.weight, self.replicas, dropout, reach)
+        return tower_linear(Z, self.weight, reach)
 
     def extra_repr(self) -> str:
-        return f"towers={len(self.towers)}, {self.width_in} -> {self.width_out}"
+        return f"powers={self.powers}, replicas={self.replicas}, {self.width_in} -> {self.width_out}"
 
 
 class GraphConvolution(nn.Module):
-    r"""One graph convolution of every tower at once: :math:`\hat{A}^{k_t} Z_t W_t`, the narrower side propagated.
+    r"""One graph convolution of every tower: :math:`\hat{A}^{k_t} Z_t W_t`, the narrower side propagated.
 
     Arguments and shapes are those of :class:`TowerWeights`.
     """
 
-    def __init__(self, towers: tuple[int, ...], width_in: int, width_out: int, **settings: Any) -> None:
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
-        self.linear = TowerWeights(towers, width_in, width_out, **settings)
+        self.linear = TowerWeights(*args, **kwargs)
 
-    def forward(self, A_hat: Operator, Z: Input, dropout: Dropout, reach: Reach) -> Float[Tensor, "nodes columns_out"]:
+    def forward(
+        self, A_hat: Operator, Z: Input, dropout: Dropout, reach: Reach
+    ) -> Float[Tensor, "powers nodes columns_out"]:
         linear = self.linear
         if linear.width_in < linear.width_out and not isinstance(Z, Features):
-            return linear(propagate(A_hat, Z, linear.towers, reach), dropout, reach.after_layer())
-        return propagate(A_hat, linear(Z, dropout, reach), linear.towers, reach)
+            return linear(propagate(A_hat, Z, linear.powers, reach), dropout, reach.after_layer())
+        return propagate(A_hat, linear(Z, dropout, reach), linear.powers, reach)
+
+
+def tower_outputs(
+    Z: Float[Tensor, "powers nodes columns"], replicas: int, rows: Int[Tensor, " rows"] | None
+) -> Float[Tensor, "rows towers width"]:
+    """The blocks of all powers, cut down to `rows`, as a row of towers for each node."""
+    Z = Z if rows is None else Z.index_select(1, rows)
+    powers, nodes, columns = Z.shape
+    return Z.transpose(0, 1).reshape(nodes, powers * replicas, columns // replicas)

@@ -54,11 +54,11 @@ class Network(nn.Module):
         multilabel: bool = False,
     ) -> None:
         super().__init__()
-        powers = range(powers) if isinstance(powers, int) else sorted(powers)
+        powers = tuple(range(powers)) if isinstance(powers, int) else tuple(sorted(powers))
         widths = (16, classes) if widths is None else tuple(widths)
         self.tower_powers = tuple(k for k in powers for _ in range(replicas))
         self.classifier = make_classifier(classifier, self.tower_powers, widths[-1], classes, multilabel=multilabel)
-        self.graph_models = graph_model(self.tower_powers, (features, *widths), dropout, self.classifier.activation)
+        self.graph_models = graph_model(powers, replicas, (features, *widths), dropout, self.classifier.activation)
 
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None

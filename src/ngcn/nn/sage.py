@@ -11,7 +11,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 from torch.nn.functional import normalize
 
-from ngcn.nn.layers import GraphConvolution, TowerWeights
+from ngcn.nn.layers import GraphConvolution, TowerWeights, tower_outputs
 from ngcn.ops import NONE, Dropout, Features, Operator, Reach, relu_normalize_dropout
 
 
@@ -26,7 +26,8 @@ class SAGE(nn.Module):
     :math:`\sigma` is ReLU; the classifier says what it is in the last layer.
 
     Args:
-        towers: the power of each tower, ascending.
+        powers: the powers in use, ascending.
+        replicas: towers per power.
         widths: columns of the input and after each of the L layers.
         dropout: the probability of dropping an input of a layer.
         activation: :math:`\sigma` of the last layer.
@@ -38,32 +39,32 @@ class SAGE(nn.Module):
 
     def __init__(
         self,
-        towers: tuple[int, ...],
+        powers: tuple[int, ...],
+        replicas: int,
         widths: tuple[int, ...],
         dropout: float,
         activation: Callable[[Tensor], Tensor] = torch.relu,
     ) -> None:
         super().__init__()
-        self.towers, self.dropout, self.activation = towers, dropout, activation
+        self.powers, self.replicas, self.dropout, self.activation = powers, replicas, dropout, activation
         self.own, self.neighbours = nn.ModuleList(), nn.ModuleList()
         for i, (width_in, width_out) in enumerate(pairwise(widths)):
             half: dict[str, Any] = {"shared_input": i == 0, "fan_in": 2 * width_in}
-            self.own.append(TowerWeights(towers, width_in, width_out, **half))
-            self.neighbours.append(GraphConvolution(towers, width_in, width_out, **half))
+            self.own.append(TowerWeights(powers, replicas, width_in, width_out, **half))
+            self.neighbours.append(GraphConvolution(powers, replicas, width_in, width_out, **half))
 
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
-        reach = Reach.of(A_hat, None if rows is None else rows.numpy(), len(self.own), self.towers)
-        Z: Any = X  # features at first, then the columns of the towers
+        reach = Reach.of(A_hat, None if rows is None else rows.numpy(), self.powers, len(self.own))
+        Z: Any = X  # features at first, then the blocks of tower columns
         for i, (own, neighbours) in enumerate(zip(self.own, self.neighbours, strict=True)):
             dropout = Dropout.draw(self.dropout) if self.training else NONE
             if i > 0:
-                Z = relu_normalize_dropout(Z, self.towers, dropout, reach)
+                Z = relu_normalize_dropout(Z, self.replicas, dropout, reach)
             Z = own(Z, dropout, reach.after_layer()) + neighbours(A_hat, Z, dropout, reach)
             reach = reach.after_layer()
-        Z = Z if rows is None else Z.index_select(0, rows)
-        return normalize(self.activation(Z.view(len(Z), len(self.towers), -1)), dim=-1)
+        return normalize(self.activation(tower_outputs(Z, self.replicas, rows)), dim=-1)
 
     def extra_repr(self) -> str:
-        return f"towers={self.towers}, dropout={self.dropout}"
+        return f"powers={self.powers}, replicas={self.replicas}, dropout={self.dropout}"

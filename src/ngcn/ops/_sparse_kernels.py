@@ -1,10 +1,10 @@
 """Loops over the non-zeros of Â and X, compiled by numba; their derivatives are in propagate.py and features.py.
 
-Conventions: a dense matrix has the columns of all towers side by side, ``width`` columns each, towers in ascending
-order of their powers. ``distance[v]`` says how far node v is from the nodes whose result is wanted, and ``first[d]``
-the first column that still matters at distance d: a wide tower reaches farther, so what matters is always a suffix of
-the columns. Everything before it is set to zero. Each output row is the work of one thread, in a fixed order, so the
-result does not depend on the number of threads.
+Conventions: a dense operand comes in blocks, ``(powers, nodes, columns)``, block p with the towers of the p-th power
+side by side. A block is contiguous: its rows are gathered at random, and rows of a few hundred bytes that lie close
+together are several times faster to gather than slices of a wide matrix. ``distance[v]`` says how far node v is from
+the nodes whose result is wanted; what lies beyond the reach of a power is set to zero, not computed. Each output row
+is the work of one thread, in a fixed order, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -23,23 +23,20 @@ def sparse_times_dense(
     weights: np.ndarray,
     source: np.ndarray,
     out: np.ndarray,
-    start: int,
-    stop: int,
     distance: np.ndarray,
-    first: np.ndarray,
+    limit: int,
 ) -> None:
-    """``out[:, start:stop] = A @ source[:, start:stop]``, as far as it matters."""
+    """``out = A @ source`` in the rows up to distance `limit`."""
     rows = indptr.size - 1
     zero = weights.dtype.type(0)
     for block in numba.prange((rows + BLOCK - 1) // BLOCK):
         for v in range(block * BLOCK, min(rows, (block + 1) * BLOCK)):
             target = out[v]
-            target[start:stop] = 0
-            low = max(start, first[distance[v]])
-            if low >= stop:
+            target[:] = 0
+            if distance[v] > limit:
                 continue
             last = indptr[v + 1] - 1
-            for e in range(indptr[v], indptr[v + 1], 4):  # four neighbours at a time: the row of sums stays in L1
+            for e in range(indptr[v], indptr[v + 1], 4):  # four neighbours at a time: the sums are loaded once
                 e1, e2, e3 = min(e + 1, last), min(e + 2, last), min(e + 3, last)
                 a = (
                     weights[e],
@@ -49,19 +46,19 @@ def sparse_times_dense(
                 )
                 row0, row1 = source[U32(indices[e])], source[U32(indices[e1])]
                 row2, row3 = source[U32(indices[e2])], source[U32(indices[e3])]
-                add_rows(target, low, stop, a, row0, row1, row2, row3)
+                add_rows(target, 0, target.size, a, row0, row1, row2, row3)
 
 
 @kernel
-def sparse_times_towers(
-    blocks: int,
+def sparse_times_blocks(
+    parts: int,
     indptr: np.ndarray,
     indices: np.ndarray,
     values: np.ndarray,
     entries: np.ndarray,
     dense: np.ndarray,
     out: np.ndarray,
-    towers: int,
+    replicas: int,
     key: np.ndarray,
     keep: int,
     distance_out: np.ndarray,
@@ -69,17 +66,18 @@ def sparse_times_towers(
     first: np.ndarray,
     shares: int,
 ) -> None:
-    """``out[i] = sum_j x_ij * mask_ij,tower / keep * dense[j]``: X W, and with X transposed X^T G.
+    """``out[p, i] = sum_j x_ij * mask_ij,tower / keep * dense[p, j]``: X W, and with X transposed X^T G.
 
     `entries` numbers the non-zeros alike in X and in its transpose: it is the counter of the mask, which therefore
-    agrees between the two without being stored. Rows of `out` at `distance_out`, or of `dense` at `distance_in`, are
-    left out for the towers that do not need them.
+    agrees between the two without being stored. ``first[d]`` is the first block that matters at distance d, of a row
+    of `out` by `distance_out` or of `dense` by `distance_in`.
 
-    The matrix comes in vertical `blocks`, one CSR after the other, so that the rows of `dense` which a block refers to
-    stay in the cache; each thread takes one of the `shares` of the rows through all blocks.
+    The matrix comes in vertical `parts`, one CSR after the other, so that the rows of `dense` which a part refers to
+    stay in the cache; each thread takes one of the `shares` of the rows through all parts.
     """
-    rows = (indptr.size - 1) // blocks
-    width = out.shape[1] // towers
+    blocks, rows, columns = out.shape
+    width = columns // replicas
+    towers = blocks * replicas
     words = (towers + 31) // 32
     scale = values.dtype.type(65536 / keep)
     zero = values.dtype.type(0)
@@ -87,16 +85,14 @@ def sparse_times_towers(
         factor = np.empty((4, words * 32), values.dtype)
         factor0, factor1, factor2, factor3 = factor[0], factor[1], factor[2], factor[3]
         begin_row, end_row = share * rows // shares, (share + 1) * rows // shares
-        for block in range(blocks):
+        out[:, begin_row:end_row] = 0
+        for part in range(parts):
             for i in range(begin_row, end_row):
-                target = out[i]
-                if block == 0:
-                    target[:] = 0
                 low = first[distance_out[i]]
-                if low >= target.size:
+                if low >= blocks:
                     continue
-                start, last = indptr[block * rows + i], indptr[block * rows + i + 1] - 1
-                for e in range(start, last + 1, 4):  # four non-zeros at a time: the row of sums is loaded once
+                start, last = indptr[part * rows + i], indptr[part * rows + i + 1] - 1
+                for e in range(start, last + 1, 4):  # four non-zeros at a time: the sums are loaded once
                     e1, e2, e3 = min(e + 1, last), min(e + 2, last), min(e + 3, last)
                     j0, j1, j2, j3 = U32(indices[e]), U32(indices[e1]), U32(indices[e2]), U32(indices[e3])
                     x0 = values[e]
@@ -107,21 +103,24 @@ def sparse_times_towers(
                         min(first[distance_in[j0]], first[distance_in[j1]]),
                         min(first[distance_in[j2]], first[distance_in[j3]]),
                     )
-                    begin = max(low, reached)
-                    row0, row1, row2, row3 = dense[j0], dense[j1], dense[j2], dense[j3]
-                    if keep >= 65536:
-                        add_rows(target, begin, target.size, (x0, x1, x2, x3), row0, row1, row2, row3)
-                        continue
-                    for w in range(words):
-                        spread_bits(factor0, w * 32, kept(key, entries[e] * words + w, keep), x0 * scale)
-                        spread_bits(factor1, w * 32, kept(key, entries[e1] * words + w, keep), x1 * scale)
-                        spread_bits(factor2, w * 32, kept(key, entries[e2] * words + w, keep), x2 * scale)
-                        spread_bits(factor3, w * 32, kept(key, entries[e3] * words + w, keep), x3 * scale)
-                    if width == 16:  # the paper's width: no loop and no remainder
-                        for t in range(begin // 16, towers):
-                            a0, a1, a2, a3 = factor0[t], factor1[t], factor2[t], factor3[t]
-                            add_scaled_16(target, t * 16, a0, row0, a1, row1, a2, row2, a3, row3)
-                    else:
-                        for t in range(begin // width, towers):
-                            a = (factor0[t], factor1[t], factor2[t], factor3[t])
-                            add_rows(target, t * width, (t + 1) * width, a, row0, row1, row2, row3)
+                    if keep < 65536:
+                        for w in range(words):
+                            spread_bits(factor0, w * 32, kept(key, entries[e] * words + w, keep), x0 * scale)
+                            spread_bits(factor1, w * 32, kept(key, entries[e1] * words + w, keep), x1 * scale)
+                            spread_bits(factor2, w * 32, kept(key, entries[e2] * words + w, keep), x2 * scale)
+                            spread_bits(factor3, w * 32, kept(key, entries[e3] * words + w, keep), x3 * scale)
+                    for p in range(max(low, reached), blocks):
+                        target = out[p, i]
+                        row0, row1, row2, row3 = dense[p, j0], dense[p, j1], dense[p, j2], dense[p, j3]
+                        if keep >= 65536:
+                            add_rows(target, 0, columns, (x0, x1, x2, x3), row0, row1, row2, row3)
+                        elif width == 16:  # the paper's width: no loop and no remainder
+                            for r in range(replicas):
+                                t = p * replicas + r
+                                a0, a1, a2, a3 = factor0[t], factor1[t], factor2[t], factor3[t]
+                                add_scaled_16(target, r * 16, a0, row0, a1, row1, a2, row2, a3, row3)
+                        else:
+                            for r in range(replicas):
+                                t = p * replicas + r
+                                a = (factor0[t], factor1[t], factor2[t], factor3[t])
+                                add_rows(target, r * width, (r + 1) * width, a, row0, row1, row2, row3)

@@ -1,6 +1,6 @@
 """Loops over the columns of towers, compiled by numba: what happens between two sparse products.
 
-The conventions are those of :mod:`ngcn.ops._sparse_kernels`.
+The conventions are those of :mod:`ngcn.ops._sparse_kernels`; `limits` has the reach of each block.
 """
 
 from __future__ import annotations
@@ -14,63 +14,59 @@ from ngcn.ops._simd import spread_bits
 
 @kernel
 def relu_dropout(
-    Y: np.ndarray,
-    out: np.ndarray,
-    key: np.ndarray,
-    keep: int,
-    distance: np.ndarray,
-    first: np.ndarray,
+    Y: np.ndarray, out: np.ndarray, key: np.ndarray, keep: int, distance: np.ndarray, limits: np.ndarray
 ) -> None:
     """``out = max(Y, 0) * mask / keep``."""
-    columns = Y.shape[1]
+    blocks, rows, columns = Y.shape
     words = (columns + 31) // 32
     scale, zero = Y.dtype.type(65536 / keep), Y.dtype.type(0)
-    for block in numba.prange((Y.shape[0] + BLOCK - 1) // BLOCK):
-        factor = np.empty(words * 32, Y.dtype)
-        for v in range(block * BLOCK, min(Y.shape[0], (block + 1) * BLOCK)):
-            low = first[distance[v]]
-            out[v, :low] = 0
-            for w in range(low // 32, words):
-                spread_bits(factor, w * 32, kept(key, v * words + w, keep), scale)
-            source, target, mask = Y[v, low:], out[v, low:], factor[low:columns]
-            for c in range(source.size):
-                y = source[c]
-                target[c] = mask[c] * (zero if y < 0 else y)  # NaN stays NaN
+    shares = (rows + BLOCK - 1) // BLOCK
+    for share in numba.prange(blocks * shares):
+        mask = np.empty(words * 32, Y.dtype)
+        p, begin = share // shares, share % shares * BLOCK
+        for v in range(begin, min(rows, begin + BLOCK)):
+            y, target = Y[p, v], out[p, v]
+            if distance[v] > limits[p]:
+                target[:] = 0
+                continue
+            for w in range(words):
+                spread_bits(mask, w * 32, kept(key, (p * rows + v) * words + w, keep), scale)
+            for c in range(columns):
+                target[c] = mask[c] * (zero if y[c] < 0 else y[c])  # NaN stays NaN
 
 
 @kernel
 def relu_dropout_backward(H: np.ndarray, G: np.ndarray, out: np.ndarray, keep: int) -> None:
     """``out = G / keep where H > 0``: what was dropped or cut off has H = 0, so H is mask enough."""
-    scale = G.dtype.type(65536 / keep)
-    for v in numba.prange(H.shape[0]):
-        h, g, target = H[v], G[v], out[v]
-        for c in range(h.size):
-            target[c] = g[c] * scale if h[c] > 0 else g.dtype.type(0)
+    blocks, rows, columns = H.shape
+    scale, zero = G.dtype.type(65536 / keep), G.dtype.type(0)
+    for row in numba.prange(blocks * rows):
+        h, g, target = H[row // rows, row % rows], G[row // rows, row % rows], out[row // rows, row % rows]
+        for c in range(columns):
+            target[c] = g[c] * scale if h[c] > 0 else zero
 
 
 @kernel
 def relu_normalize_dropout(
-    Y: np.ndarray,
-    out: np.ndarray,
-    towers: int,
-    key: np.ndarray,
-    keep: int,
-    distance: np.ndarray,
-    first: np.ndarray,
+    Y: np.ndarray, out: np.ndarray, replicas: int, key: np.ndarray, keep: int, distance: np.ndarray, limits: np.ndarray
 ) -> None:
     """``out = L2NormalizeRows(max(Y, 0)) * mask / keep``, the rows of each tower for themselves."""
-    width = Y.shape[1] // towers
-    words = (Y.shape[1] + 31) // 32
+    blocks, rows, columns = Y.shape
+    width = columns // replicas
+    words = (columns + 31) // 32
     scale, zero = Y.dtype.type(65536 / keep), Y.dtype.type(0)
-    for block in numba.prange((Y.shape[0] + BLOCK - 1) // BLOCK):
+    shares = (rows + BLOCK - 1) // BLOCK
+    for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
-        for v in range(block * BLOCK, min(Y.shape[0], (block + 1) * BLOCK)):
-            low = first[distance[v]]
-            out[v, :low] = 0
-            for w in range(low // 32, words):
-                spread_bits(mask, w * 32, kept(key, v * words + w, keep), scale)
-            for begin in range(low, Y.shape[1], width):
-                y, target, m = Y[v, begin : begin + width], out[v, begin : begin + width], mask[begin : begin + width]
+        p, begin = share // shares, share % shares * BLOCK
+        for v in range(begin, min(rows, begin + BLOCK)):
+            if distance[v] > limits[p]:
+                out[p, v] = 0
+                continue
+            for w in range(words):
+                spread_bits(mask, w * 32, kept(key, (p * rows + v) * words + w, keep), scale)
+            for left in range(0, columns, width):
+                y, target, m = Y[p, v, left : left + width], out[p, v, left : left + width], mask[left : left + width]
                 square = zero
                 for c in range(width):
                     r = zero if y[c] < 0 else y[c]
@@ -85,26 +81,30 @@ def relu_normalize_dropout_backward(
     Y: np.ndarray,
     G: np.ndarray,
     out: np.ndarray,
-    towers: int,
+    replicas: int,
     key: np.ndarray,
     keep: int,
     distance: np.ndarray,
-    first: np.ndarray,
+    limits: np.ndarray,
 ) -> None:
     """With r = max(y, 0), u = r / |r| and g the masked gradient: ``dy = (g - u (u . g)) / |r|`` where y > 0."""
-    width = Y.shape[1] // towers
-    words = (Y.shape[1] + 31) // 32
+    blocks, rows, columns = Y.shape
+    width = columns // replicas
+    words = (columns + 31) // 32
     scale, zero = Y.dtype.type(65536 / keep), Y.dtype.type(0)
-    for block in numba.prange((Y.shape[0] + BLOCK - 1) // BLOCK):
+    shares = (rows + BLOCK - 1) // BLOCK
+    for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
-        for v in range(block * BLOCK, min(Y.shape[0], (block + 1) * BLOCK)):
-            low = first[distance[v]]
-            out[v, :low] = 0
-            for w in range(low // 32, words):
-                spread_bits(mask, w * 32, kept(key, v * words + w, keep), scale)
-            for begin in range(low, Y.shape[1], width):
-                y, g = Y[v, begin : begin + width], G[v, begin : begin + width]
-                target, m = out[v, begin : begin + width], mask[begin : begin + width]
+        p, begin = share // shares, share % shares * BLOCK
+        for v in range(begin, min(rows, begin + BLOCK)):
+            if distance[v] > limits[p]:
+                out[p, v] = 0
+                continue
+            for w in range(words):
+                spread_bits(mask, w * 32, kept(key, (p * rows + v) * words + w, keep), scale)
+            for left in range(0, columns, width):
+                y, g = Y[p, v, left : left + width], G[p, v, left : left + width]
+                target, m = out[p, v, left : left + width], mask[left : left + width]
                 square, along = zero, zero
                 for c in range(width):
                     r = zero if y[c] < 0 else y[c]
@@ -116,28 +116,28 @@ def relu_normalize_dropout_backward(
                     target[c] = (m[c] * g[c] - along * y[c]) * inverse if y[c] > 0 else zero
 
 
-# ---------------------------------------------------------------------------------------------- a matrix per tower
-
-
 @kernel
-def towers_times_matrices(
-    H: np.ndarray, W: np.ndarray, out: np.ndarray, distance: np.ndarray, first_tower: np.ndarray
-) -> None:
-    """``out[v, t] = H[v, t] @ W[t]`` for ``W`` of shape ``(towers, width in, width out)``."""
-    towers, inner, outer = W.shape
-    padded = (outer + 7) // 8 * 8
+def times_matrices(H: np.ndarray, W: np.ndarray, out: np.ndarray, distance: np.ndarray, limits: np.ndarray) -> None:
+    """``out[p, v, r] = H[p, v, r] @ W[p, r]`` for W of shape ``(powers, replicas, width in, width out)``."""
+    blocks, replicas, inner, outer = W.shape
+    rows = H.shape[1]
+    padded = (outer + 7) // 8 * 8  # whole vectors, also for 7 classes
     zero = H.dtype.type(0)
-    for block in numba.prange((H.shape[0] + BLOCK - 1) // BLOCK):
-        matrices = np.zeros((towers, inner, padded), W.dtype)  # whole vectors, also for 7 classes
-        matrices[:, :, :outer] = W
-        row = np.empty(padded, W.dtype)
-        for v in range(block * BLOCK, min(H.shape[0], (block + 1) * BLOCK)):
-            low = first_tower[distance[v]]
-            out[v, : low * outer] = 0
-            for t in range(low, towers):
-                row[:] = 0
-                h = H[v, t * inner : (t + 1) * inner]
-                matrix = matrices[t]
+    shares = (rows + 4 * BLOCK - 1) // (4 * BLOCK)
+    for share in numba.prange(blocks * shares):
+        p, begin = share // shares, share % shares * 4 * BLOCK
+        matrices = np.zeros((replicas, inner, padded), W.dtype)
+        matrices[:, :, :outer] = W[p]
+        sums = np.empty(padded, W.dtype)
+        for v in range(begin, min(rows, begin + 4 * BLOCK)):
+            target = out[p, v]
+            if distance[v] > limits[p]:
+                target[:] = 0
+                continue
+            for r in range(replicas):
+                sums[:] = 0
+                h = H[p, v, r * inner : (r + 1) * inner]
+                matrix = matrices[r]
                 for k in range(0, inner, 4):
                     k1, k2, k3 = min(k + 1, inner - 1), min(k + 2, inner - 1), min(k + 3, inner - 1)
                     a = (
@@ -146,40 +146,44 @@ def towers_times_matrices(
                         h[k2] if k + 2 < inner else zero,
                         h[k3] if k + 3 < inner else zero,
                     )
-                    add_rows(row, 0, padded, a, matrix[k], matrix[k1], matrix[k2], matrix[k3])
-                out[v, t * outer : (t + 1) * outer] = row[:outer]
+                    add_rows(sums, 0, padded, a, matrix[k], matrix[k1], matrix[k2], matrix[k3])
+                for c in range(outer):
+                    target[r * outer + c] = sums[c]
 
 
 @kernel
-def towers_outer_products(
-    H: np.ndarray, G: np.ndarray, partial: np.ndarray, distance: np.ndarray, first_tower: np.ndarray
-) -> None:
-    """``partial.sum(0)[t] = G[:, t]^T @ H[:, t]``: the weight gradient, summed over fixed shares of the rows.
+def outer_products(H: np.ndarray, G: np.ndarray, partial: np.ndarray, distance: np.ndarray, limits: np.ndarray) -> None:
+    """``partial.sum(0)[p, r] = G[p, :, r]^T @ H[p, :, r]``: the weight gradient, over fixed shares of the rows.
 
     The shares are as many as `partial` has matrices, whatever the number of threads: the same bits come out.
     """
-    shares, towers, outer, inner = partial.shape
-    rows = H.shape[0]
+    shares, blocks, replicas, outer, inner = partial.shape
+    rows = H.shape[1]
     zero = H.dtype.type(0)
     for share in numba.prange(shares):
         total = partial[share]
         total[:] = 0
         begin, end = share * rows // shares, (share + 1) * rows // shares
-        for v in range(begin, end, 4):
-            v1, v2, v3 = min(v + 1, end - 1), min(v + 2, end - 1), min(v + 3, end - 1)
-            low = min(
-                min(first_tower[distance[v]], first_tower[distance[v1]]),
-                min(first_tower[distance[v2]], first_tower[distance[v3]]),
-            )
-            for t in range(low, towers):
-                at = slice(t * inner, (t + 1) * inner)
-                h0, h1, h2, h3 = H[v, at], H[v1, at], H[v2, at], H[v3, at]
-                for j in range(outer):
-                    c = t * outer + j
-                    a = (
-                        G[v, c],
-                        G[v1, c] if v + 1 < end else zero,
-                        G[v2, c] if v + 2 < end else zero,
-                        G[v3, c] if v + 3 < end else zero,
+        for p in range(blocks):
+            for v in range(begin, end, 4):
+                v1, v2, v3 = min(v + 1, end - 1), min(v + 2, end - 1), min(v + 3, end - 1)
+                if min(min(distance[v], distance[v1]), min(distance[v2], distance[v3])) > limits[p]:
+                    continue
+                g0, g1, g2, g3 = G[p, v], G[p, v1], G[p, v2], G[p, v3]
+                for r in range(replicas):
+                    left, right = r * inner, (r + 1) * inner
+                    h0, h1, h2, h3 = (
+                        H[p, v, left:right],
+                        H[p, v1, left:right],
+                        H[p, v2, left:right],
+                        H[p, v3, left:right],
                     )
-                    add_rows(total[t, j], 0, inner, a, h0, h1, h2, h3)
+                    for j in range(outer):
+                        c = r * outer + j
+                        a = (
+                            g0[c],
+                            g1[c] if v + 1 < end else zero,
+                            g2[c] if v + 2 < end else zero,
+                            g3[c] if v + 3 < end else zero,
+                        )
+                        add_rows(total[p, r, j], 0, inner, a, h0, h1, h2, h3)

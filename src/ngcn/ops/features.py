@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ngcn.ops._compile import BLOCK
 from ngcn.ops._memory import empty
-from ngcn.ops._sparse_kernels import sparse_times_towers
+from ngcn.ops._sparse_kernels import sparse_times_blocks
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
 
@@ -28,9 +28,9 @@ class Features:
         X = sp.csr_array(matrix)
         self.shape: tuple[int, int] = X.shape
         self.matrix = X
-        # Each is (blocks, indptr, indices, values, number of the entry), as `sparse_times_towers` takes it.
+        # Each is (parts, indptr, indices, values, number of the entry), as `sparse_times_blocks` takes it.
         self.rows = (1, X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.arange(X.nnz))
-        self.columns = _transposed_in_blocks(X, rows_per_block=1024)
+        self.columns = _transposed_in_parts(X, rows_per_part=1024)
 
     def dense(self) -> Float[Tensor, "nodes features"]:
         return torch.from_numpy(self.matrix.toarray())
@@ -41,58 +41,56 @@ class Features:
 
     def times(
         self,
-        W: Float[Tensor, "features columns"],
-        towers: tuple[int, ...],
+        W: Float[Tensor, "powers features columns"],
+        replicas: int,
         dropout: Dropout = NONE,
         reach: Reach | None = None,
-    ) -> Float[Tensor, "nodes columns"]:
-        r"""The product :math:`[\,\mathrm{drop}_0(X) W_0 \mid \mathrm{drop}_1(X) W_1 \mid \dots\,]` over all towers.
+    ) -> Float[Tensor, "powers nodes columns"]:
+        r"""The product :math:`\mathrm{drop}_t(X) W_t` for each tower t, in blocks of `replicas` towers per power.
 
         Example:
             >>> X = Features(np.array([[1.0, 0.0], [0.0, 2.0]]))
-            >>> X.times(torch.ones(2, 3, dtype=torch.float64), (0, 1, 2))
-            tensor([[1., 1., 1.],
-                    [2., 2., 2.]], dtype=torch.float64)
+            >>> X.times(torch.ones(1, 2, 3, dtype=torch.float64), replicas=3)
+            tensor([[[1., 1., 1.],
+                     [2., 2., 2.]]], dtype=torch.float64)
         """
         if reach is None:
-            reach = Reach(np.zeros(self.shape[0], dtype=np.uint8), layers=1)
-        result: Tensor = _Times.apply(W, self, towers, dropout, reach)
+            reach = Reach(np.zeros(self.shape[0], dtype=np.int32), (1,) * len(W), layers=1)
+        result: Tensor = _Times.apply(W, self, replicas, dropout, reach)
         return result
 
     def __repr__(self) -> str:
         return f"Features(nodes={self.shape[0]}, features={self.shape[1]}, entries={self.matrix.nnz})"
 
 
-def _transposed_in_blocks(X: sp.csr_array, rows_per_block: int) -> tuple[Any, ...]:
-    """X^T for the weight gradient X^T G, in vertical blocks: the rows of G that a block needs fit into the cache."""
+def _transposed_in_parts(X: sp.csr_array, rows_per_part: int) -> tuple[Any, ...]:
+    """X^T for the weight gradient X^T G, in vertical parts: the rows of G that a part needs fit into the cache."""
     row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    block = row // rows_per_block
-    blocks = -(-X.shape[0] // rows_per_block)
-    line = block * X.shape[1] + X.indices  # of the stacked CSR matrices
+    parts = -(-X.shape[0] // rows_per_part)
+    line = row // rows_per_part * X.shape[1] + X.indices  # of the stacked CSR matrices
     order = np.argsort(line, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=blocks * X.shape[1]))])
-    return blocks, indptr, row[order].astype(np.int32), X.data[order], order
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=parts * X.shape[1]))])
+    return parts, indptr, row[order].astype(np.int32), X.data[order], order
 
 
 class _Times(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, W: Tensor, X: Features, towers: tuple[int, ...], dropout: Dropout, reach: Reach) -> Tensor:
-        first = reach.first_tower(towers) * (W.shape[1] // len(towers))
-        ctx.settings = X, len(towers), dropout, reach.distance, first
+    def forward(ctx: Any, W: Tensor, X: Features, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
         nodes, features = X.shape
-        out = empty((nodes, W.shape[1]), X.matrix.dtype)
-        mask = (len(towers), dropout.key, dropout.keep)
-        anywhere = np.zeros(features, dtype=np.uint8)
-        shares = -(-nodes // BLOCK)
-        sparse_times_towers(*X.rows, W.detach().numpy(), out, *mask, reach.distance, anywhere, first, shares)
+        mask = replicas, dropout.key, dropout.keep
+        ctx.settings = X, mask, reach.distance, reach.first_block
+        out = empty((len(W), nodes, W.shape[2]), X.matrix.dtype)
+        everywhere = np.zeros(features, dtype=np.int32)
+        sparse_times_blocks(
+            *X.rows, W.detach().numpy(), out, *mask, reach.distance, everywhere, reach.first_block, -(-nodes // BLOCK)
+        )
         return torch.from_numpy(out)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        X, towers, dropout, distance, first = ctx.settings
+        X, mask, distance, first_block = ctx.settings
         G = grads[0].contiguous().numpy()
-        out = empty((X.shape[1], G.shape[1]), G.dtype)
-        mask = (towers, dropout.key, dropout.keep)
-        anywhere = np.zeros(X.shape[1], dtype=np.uint8)
-        sparse_times_towers(*X.columns, G, out, *mask, anywhere, distance, first, torch.get_num_threads())
+        out = empty((len(G), X.shape[1], G.shape[2]), G.dtype)
+        everywhere = np.zeros(X.shape[1], dtype=np.int32)
+        sparse_times_blocks(*X.columns, G, out, *mask, everywhere, distance, first_block, torch.get_num_threads())
         return torch.from_numpy(out), None, None, None, None

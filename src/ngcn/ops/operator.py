@@ -24,7 +24,7 @@ class Operator:
         self.matrix = sp.csr_array(matrix)
         self.matrix.sort_indices()
         self.symmetric = symmetric
-        self._distances: dict[bytes, np.ndarray] = {}
+        self._distances: dict[tuple[bytes, int], np.ndarray] = {}
         self._powers: dict[tuple[int, int | None], sp.csr_array] = {}
 
     @property
@@ -53,12 +53,12 @@ class Operator:
 
     def distances(self, rows: np.ndarray, most: int) -> np.ndarray:
         """How many hops each node is away from the nearest of `rows`, along what flows into them; `most` at most."""
-        key = np.asarray(rows, dtype=np.int64).tobytes() + bytes([most])
+        key = (np.asarray(rows).tobytes(), most)
         if key not in self._distances:
             inflow = self.T.matrix != 0
             reached = np.zeros(self.nodes, dtype=bool)
             reached[rows] = True
-            distance = np.where(reached, 0, most).astype(np.uint8)
+            distance = np.where(reached, 0, most).astype(np.int32)
             for hops in range(1, most):
                 now = reached | (inflow @ reached)
                 distance[now & ~reached] = hops
@@ -88,7 +88,7 @@ class Power:
     def __matmul__(self, Z: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes columns"]:
         from ngcn.ops.propagate import propagate  # an operation on operators: it imports this file
 
-        return propagate(self.operator, Z, (self.k,))
+        return propagate(self.operator, Z[None], (self.k,))[0]
 
     def matrix(self, largest: int | None = None) -> sp.csr_array:
         """Â^k itself, which is dense for large k; with `largest`, only so many of the largest entries of each row."""

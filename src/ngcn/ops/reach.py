@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -14,39 +13,40 @@ from ngcn.ops.operator import Operator
 class Reach:
     """How far each node is from the rows that are wanted, and how many layers lie between here and there.
 
-    A layer of tower k moves information by k hops. With `layers` layers to go, tower k therefore needs just the rows
-    within ``layers * k`` hops of the wanted ones, and its s-th sparse product those within ``layers * k - s``. Towers
-    stand in ascending order of k, so at each distance a suffix of the towers matters.
+    A layer of power k moves information by k hops. With `layers` layers to go, power k therefore needs just the rows
+    within ``layers * k`` hops of the wanted ones, and its s-th sparse product those within ``layers * k - s``.
 
     Args:
         distance: ``(nodes,)`` hops to the nearest wanted row.
+        powers: the powers in use, ascending.
         layers: layers still to come, from the point where this is used.
     """
 
     distance: np.ndarray
+    powers: tuple[int, ...]
     layers: int
 
     @staticmethod
-    def of(A_hat: Operator, rows: np.ndarray | None, layers: int, towers: tuple[int, ...]) -> Reach:
-        """All nodes if `rows` is None."""
+    def of(A_hat: Operator, rows: np.ndarray | None, powers: tuple[int, ...], layers: int = 1) -> Reach:
+        """The reach of the nodes `rows`, or of all nodes if it is None."""
         if rows is None:
-            return Reach(np.zeros(A_hat.nodes, dtype=np.uint8), layers)
-        return Reach(A_hat.distances(rows, layers * towers[-1] + 1), layers)
+            return Reach(np.zeros(A_hat.nodes, dtype=np.int32), powers, layers)
+        return Reach(A_hat.distances(rows, layers * powers[-1] + 1), powers, layers)
 
     def after_layer(self) -> Reach:
         return replace(self, layers=self.layers - 1)
 
-    def first_tower(self, towers: tuple[int, ...], products: int = 0) -> np.ndarray:
-        """``first_tower[d]``: at distance d, this tower and those after it matter, `products` Â-products from here.
+    @property
+    def limits(self) -> np.ndarray:
+        """For each power, how far away a row may be and still matter here."""
+        return self.layers * np.array(self.powers)
+
+    @property
+    def first_block(self) -> np.ndarray:
+        """For each distance, the first power (by its place among the powers) that still matters there.
 
         Example:
-            >>> Reach(np.zeros(3, dtype=np.uint8), layers=1).first_tower((0, 1, 2))[:4]
+            >>> Reach(np.array([0, 1, 2, 3]), powers=(0, 1, 2), layers=1).first_block
             array([0, 1, 2, 3])
         """
-        return _first_tower(towers, self.layers, products)
-
-
-@lru_cache(maxsize=1024)
-def _first_tower(towers: tuple[int, ...], layers: int, products: int) -> np.ndarray:
-    farthest = layers * np.array(towers) - products
-    return (farthest[None, :] < np.arange(256)[:, None]).sum(axis=1)
+        return np.searchsorted(self.limits, np.arange(self.distance.max() + 1))
