@@ -10,13 +10,14 @@ POWERS, REPLICAS = (0, 1, 2), 2
 
 
 def weights(X: Features, width: int) -> torch.Tensor:
-    return torch.randn(len(POWERS), X.shape[1], REPLICAS * width, dtype=torch.float64, requires_grad=True)
+    return torch.randn(X.shape[1], len(POWERS) * REPLICAS * width, dtype=torch.float64, requires_grad=True)
 
 
 @pytest.mark.parametrize("width", [1, 5, 16])
 def test_without_dropout_it_is_a_product(X, width):
     W = weights(X, width)
-    torch.testing.assert_close(X.times(W, REPLICAS), X.dense() @ W)
+    expected = (X.dense() @ W).view(-1, len(POWERS), REPLICAS * width).transpose(0, 1)
+    torch.testing.assert_close(X.times(W, len(POWERS), REPLICAS), expected)
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.5, 0.3])
@@ -24,27 +25,27 @@ def test_without_dropout_it_is_a_product(X, width):
 def test_gradient(X, probability, width):
     """gradcheck compares with differences of the same masked product: forward and backward must agree on the mask."""
     dropout = Dropout.draw(probability)
-    assert torch.autograd.gradcheck(lambda W: X.times(W, REPLICAS, dropout), weights(X, width))
+    assert torch.autograd.gradcheck(lambda W: X.times(W, len(POWERS), REPLICAS, dropout), weights(X, width))
 
 
 def test_gradient_over_several_parts():
     """More rows than one part of the transpose holds."""
     X = Features(np.random.default_rng(0).random((2500, 3)))
     dropout = Dropout.draw(0.5)
-    W = torch.randn(1, 3, 2, dtype=torch.float64, requires_grad=True)
+    W = torch.randn(3, 2, dtype=torch.float64, requires_grad=True)
     G = torch.randn(1, 2500, 2, dtype=torch.float64)
-    X.times(W, 2, dropout).backward(G)
+    X.times(W, 1, 2, dropout).backward(G)
     mask = masks(X, dropout, 2)
     expected = torch.einsum("nf,ntf,nt->ft", X.dense(), mask, G[0])
-    torch.testing.assert_close(W.grad[0], expected)
+    torch.testing.assert_close(W.grad, expected)
 
 
 def masks(X: Features, dropout: Dropout, towers: int) -> torch.Tensor:
     """The mask of each tower over the entries of X, read off a product with one-hot weights."""
     features = X.shape[1]
     ones = Features(np.ones(X.shape) * (X.dense().numpy() != 0))
-    W = torch.eye(features, dtype=torch.float64).repeat(1, towers)[None]
-    return ones.times(W, towers, dropout).view(X.shape[0], towers, features)
+    W = torch.eye(features, dtype=torch.float64).repeat(1, towers)
+    return ones.times(W, 1, towers, dropout).view(X.shape[0], towers, features)
 
 
 @pytest.mark.parametrize("probability", [0.5, 0.3, 0.8])
@@ -76,7 +77,7 @@ def test_rows_out_of_reach_are_zero_and_give_no_gradient(A_hat, X):
     reach = Reach.of(A_hat, np.array([0]), POWERS)
     within = torch.from_numpy(reach.distance <= np.array(POWERS)[:, None])[..., None]
     W = weights(X, 2)
-    out, full = X.times(W, REPLICAS, reach=reach), X.times(W, REPLICAS)
+    out, full = X.times(W, len(POWERS), REPLICAS, reach=reach), X.times(W, len(POWERS), REPLICAS)
     torch.testing.assert_close(out, full * within)
     G = torch.rand_like(out) * within
     torch.testing.assert_close(torch.autograd.grad(out, W, G), torch.autograd.grad(full, W, G))

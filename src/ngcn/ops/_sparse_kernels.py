@@ -50,7 +50,7 @@ def sparse_times_dense(
 
 
 @kernel
-def sparse_times_blocks(
+def sparse_times_towers(
     parts: int,
     indptr: np.ndarray,
     indices: np.ndarray,
@@ -58,7 +58,7 @@ def sparse_times_blocks(
     entries: np.ndarray,
     dense: np.ndarray,
     out: np.ndarray,
-    replicas: int,
+    towers: int,
     key: np.ndarray,
     keep: int,
     distance_out: np.ndarray,
@@ -66,18 +66,18 @@ def sparse_times_blocks(
     first: np.ndarray,
     shares: int,
 ) -> None:
-    """``out[p, i] = sum_j x_ij * mask_ij,tower / keep * dense[p, j]``: X W, and with X transposed X^T G.
+    """``out[i] = sum_j x_ij * mask_ij,tower / keep * dense[j]``: X W, and with X transposed X^T G.
 
+    Here, and only here, all towers stand side by side in one matrix: the random bits of a non-zero serve them all.
     `entries` numbers the non-zeros alike in X and in its transpose: it is the counter of the mask, which therefore
-    agrees between the two without being stored. ``first[d]`` is the first block that matters at distance d, of a row
+    agrees between the two without being stored. ``first[d]`` is the first tower that matters at distance d, of a row
     of `out` by `distance_out` or of `dense` by `distance_in`.
 
     The matrix comes in vertical `parts`, one CSR after the other, so that the rows of `dense` which a part refers to
     stay in the cache; each thread takes one of the `shares` of the rows through all parts.
     """
-    blocks, rows, columns = out.shape
-    width = columns // replicas
-    towers = blocks * replicas
+    rows, columns = out.shape
+    width = columns // towers
     words = (towers + 31) // 32
     scale = values.dtype.type(65536 / keep)
     zero = values.dtype.type(0)
@@ -85,11 +85,12 @@ def sparse_times_blocks(
         factor = np.empty((4, words * 32), values.dtype)
         factor0, factor1, factor2, factor3 = factor[0], factor[1], factor[2], factor[3]
         begin_row, end_row = share * rows // shares, (share + 1) * rows // shares
-        out[:, begin_row:end_row] = 0
+        out[begin_row:end_row] = 0
         for part in range(parts):
             for i in range(begin_row, end_row):
+                target = out[i]
                 low = first[distance_out[i]]
-                if low >= blocks:
+                if low >= towers:
                     continue
                 start, last = indptr[part * rows + i], indptr[part * rows + i + 1] - 1
                 for e in range(start, last + 1, 4):  # four non-zeros at a time: the sums are loaded once
@@ -103,24 +104,39 @@ def sparse_times_blocks(
                         min(first[distance_in[j0]], first[distance_in[j1]]),
                         min(first[distance_in[j2]], first[distance_in[j3]]),
                     )
-                    if keep < 65536:
-                        for w in range(words):
-                            spread_bits(factor0, w * 32, kept(key, entries[e] * words + w, keep), x0 * scale)
-                            spread_bits(factor1, w * 32, kept(key, entries[e1] * words + w, keep), x1 * scale)
-                            spread_bits(factor2, w * 32, kept(key, entries[e2] * words + w, keep), x2 * scale)
-                            spread_bits(factor3, w * 32, kept(key, entries[e3] * words + w, keep), x3 * scale)
-                    for p in range(max(low, reached), blocks):
-                        target = out[p, i]
-                        row0, row1, row2, row3 = dense[p, j0], dense[p, j1], dense[p, j2], dense[p, j3]
-                        if keep >= 65536:
-                            add_rows(target, 0, columns, (x0, x1, x2, x3), row0, row1, row2, row3)
-                        elif width == 16:  # the paper's width: no loop and no remainder
-                            for r in range(replicas):
-                                t = p * replicas + r
-                                a0, a1, a2, a3 = factor0[t], factor1[t], factor2[t], factor3[t]
-                                add_scaled_16(target, r * 16, a0, row0, a1, row1, a2, row2, a3, row3)
-                        else:
-                            for r in range(replicas):
-                                t = p * replicas + r
-                                a = (factor0[t], factor1[t], factor2[t], factor3[t])
-                                add_rows(target, r * width, (r + 1) * width, a, row0, row1, row2, row3)
+                    begin = max(low, reached)
+                    row0, row1, row2, row3 = dense[j0], dense[j1], dense[j2], dense[j3]
+                    if keep >= 65536:
+                        add_rows(target, begin * width, columns, (x0, x1, x2, x3), row0, row1, row2, row3)
+                        continue
+                    for w in range(words):
+                        spread_bits(factor0, w * 32, kept(key, entries[e] * words + w, keep), x0 * scale)
+                        spread_bits(factor1, w * 32, kept(key, entries[e1] * words + w, keep), x1 * scale)
+                        spread_bits(factor2, w * 32, kept(key, entries[e2] * words + w, keep), x2 * scale)
+                        spread_bits(factor3, w * 32, kept(key, entries[e3] * words + w, keep), x3 * scale)
+                    if width == 16:  # the paper's width: no loop and no remainder
+                        for t in range(begin, towers):
+                            a0, a1, a2, a3 = factor0[t], factor1[t], factor2[t], factor3[t]
+                            add_scaled_16(target, t * 16, a0, row0, a1, row1, a2, row2, a3, row3)
+                    else:
+                        for t in range(begin, towers):
+                            a = (factor0[t], factor1[t], factor2[t], factor3[t])
+                            add_rows(target, t * width, (t + 1) * width, a, row0, row1, row2, row3)
+
+
+@kernel
+def wide_to_blocks(wide: np.ndarray, blocks: np.ndarray) -> None:
+    """From all towers side by side to a contiguous block per power."""
+    powers, rows, columns = blocks.shape
+    for v in numba.prange(rows):
+        for p in range(powers):
+            blocks[p, v] = wide[v, p * columns : (p + 1) * columns]
+
+
+@kernel
+def blocks_to_wide(blocks: np.ndarray, wide: np.ndarray) -> None:
+    """The inverse of `wide_to_blocks`."""
+    powers, rows, columns = blocks.shape
+    for v in numba.prange(rows):
+        for p in range(powers):
+            wide[v, p * columns : (p + 1) * columns] = blocks[p, v]

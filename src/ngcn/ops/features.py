@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ngcn.ops._compile import BLOCK
 from ngcn.ops._memory import empty
-from ngcn.ops._sparse_kernels import sparse_times_blocks
+from ngcn.ops._sparse_kernels import blocks_to_wide, sparse_times_towers, wide_to_blocks
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
 
@@ -28,7 +28,7 @@ class Features:
         X = sp.csr_array(matrix)
         self.shape: tuple[int, int] = X.shape
         self.matrix = X
-        # Each is (parts, indptr, indices, values, number of the entry), as `sparse_times_blocks` takes it.
+        # Each is (parts, indptr, indices, values, number of the entry), as `sparse_times_towers` takes it.
         self.rows = (1, X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.arange(X.nnz))
         self.columns = _transposed_in_parts(X, rows_per_part=1024)
 
@@ -41,22 +41,23 @@ class Features:
 
     def times(
         self,
-        W: Float[Tensor, "powers features columns"],
+        W: Float[Tensor, "features columns"],
+        powers: int,
         replicas: int,
         dropout: Dropout = NONE,
         reach: Reach | None = None,
-    ) -> Float[Tensor, "powers nodes columns"]:
-        r"""The product :math:`\mathrm{drop}_t(X) W_t` for each tower t, in blocks of `replicas` towers per power.
+    ) -> Float[Tensor, "powers nodes columns_of_power"]:
+        r"""The product :math:`\mathrm{drop}_t(X) W_t` for each tower t, in a block per power.
 
         Example:
             >>> X = Features(np.array([[1.0, 0.0], [0.0, 2.0]]))
-            >>> X.times(torch.ones(1, 2, 3, dtype=torch.float64), replicas=3)
-            tensor([[[1., 1., 1.],
-                     [2., 2., 2.]]], dtype=torch.float64)
+            >>> X.times(torch.ones(2, 3, dtype=torch.float64), powers=3, replicas=1)[2]
+            tensor([[1.],
+                    [2.]], dtype=torch.float64)
         """
         if reach is None:
-            reach = Reach(np.zeros(self.shape[0], dtype=np.int32), (1,) * len(W), layers=1)
-        result: Tensor = _Times.apply(W, self, replicas, dropout, reach)
+            reach = Reach(np.zeros(self.shape[0], dtype=np.int32), (1,) * powers, layers=1)
+        result: Tensor = _Times.apply(W, self, powers, replicas, dropout, reach)
         return result
 
     def __repr__(self) -> str:
@@ -75,22 +76,27 @@ def _transposed_in_parts(X: sp.csr_array, rows_per_part: int) -> tuple[Any, ...]
 
 class _Times(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, W: Tensor, X: Features, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
+    def forward(ctx: Any, W: Tensor, X: Features, powers: int, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
         nodes, features = X.shape
-        mask = replicas, dropout.key, dropout.keep
-        ctx.settings = X, mask, reach.distance, reach.first_block
-        out = empty((len(W), nodes, W.shape[2]), X.matrix.dtype)
+        mask = powers * replicas, dropout.key, dropout.keep
+        first_tower = reach.first_block * replicas
+        ctx.settings = X, mask, reach.distance, first_tower
+        wide = empty((nodes, W.shape[1]), X.matrix.dtype)
         everywhere = np.zeros(features, dtype=np.int32)
-        sparse_times_blocks(
-            *X.rows, W.detach().numpy(), out, *mask, reach.distance, everywhere, reach.first_block, -(-nodes // BLOCK)
-        )
+        shares = -(-nodes // BLOCK)
+        sparse_times_towers(*X.rows, W.detach().numpy(), wide, *mask, reach.distance, everywhere, first_tower, shares)
+        out = empty((powers, nodes, W.shape[1] // powers), wide.dtype)
+        wide_to_blocks(wide, out)
         return torch.from_numpy(out)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        X, mask, distance, first_block = ctx.settings
-        G = grads[0].contiguous().numpy()
-        out = empty((len(G), X.shape[1], G.shape[2]), G.dtype)
+        X, mask, distance, first_tower = ctx.settings
+        blocks = grads[0].contiguous().numpy()
+        powers, nodes, columns = blocks.shape
+        G = empty((nodes, powers * columns), blocks.dtype)
+        blocks_to_wide(blocks, G)
+        out = empty((X.shape[1], powers * columns), G.dtype)
         everywhere = np.zeros(X.shape[1], dtype=np.int32)
-        sparse_times_blocks(*X.columns, G, out, *mask, everywhere, distance, first_block, torch.get_num_threads())
-        return torch.from_numpy(out), None, None, None, None
+        sparse_times_towers(*X.columns, G, out, *mask, everywhere, distance, first_tower, torch.get_num_threads())
+        return torch.from_numpy(out), None, None, None, None, None
