@@ -2,7 +2,7 @@
 
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.features import Features
-from ngcn.ops.normalize import normalize, normalize_rows
+from ngcn.ops.normalize import bag_of_words, normalize, normalize_rows
 from ngcn.ops.operator import Operator, Power
 from ngcn.ops.propagate import propagate
 from ngcn.ops.reach import Reach
@@ -16,6 +16,7 @@ __all__ = [
     "Operator",
     "Power",
     "Reach",
+    "bag_of_words",
     "normalize",
     "normalize_rows",
     "propagate",

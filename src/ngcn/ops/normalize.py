@@ -43,6 +43,18 @@ def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, dire
     return Operator(sp.csr_array(A, dtype=np.float32), symmetric=how == "symmetric" and not directed)
 
 
+def bag_of_words(matrix: sp.csr_array | np.ndarray) -> sp.csr_array | np.ndarray:
+    """Which features a node has, whatever their values, each row summing to 1: the paper's binary bag of words.
+
+    Example:
+        >>> bag_of_words(np.array([[0.0, 3.0, 0.2], [0.0, 0.0, 0.0]]))
+        array([[0. , 0.5, 0.5],
+               [0. , 0. , 0. ]], dtype=float32)
+    """
+    present = (matrix != 0).astype(np.float32)
+    return normalize_rows(sp.csr_array(present) if sp.issparse(present) else present)
+
+
 def normalize_rows(matrix: sp.csr_array | np.ndarray) -> sp.csr_array | np.ndarray:
     """Each row divided by the sum of its magnitudes; a row of zeros stays as it is.
 

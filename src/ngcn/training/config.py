@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
-FEATURES = ("row", "none")
+FEATURES = ("auto", "bag", "row", "none")
 
 
 class ConfigError(ValueError):
@@ -38,7 +38,11 @@ class Config:
     split: str = _setting(
         "planetoid", "Who trains and who tests: planetoid (the usual split) or random:N (N per class)."
     )
-    features: str = _setting("row", "Make every row of the features sum to one (row), or leave them alone (none).")
+    features: str = _setting(
+        "auto",
+        "bag (which features a node has, each row summing to 1), row (each row summing to 1) or none (as they are); "
+        "auto is bag for sparse counts and none for dense numbers.",
+    )
 
     model: str = _setting("ngcn", "ngcn, nsage, gcn, sage or dcnn.")
     powers: tuple[int, ...] = _setting(None, "Powers of Â: a number K for 0 to K-1, or a list of powers.")

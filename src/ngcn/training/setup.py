@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import scipy.sparse as sp
+
 from ngcn.graph import Graph
 from ngcn.nn import MODELS, Network, build_network
-from ngcn.ops import Features, Operator, normalize, normalize_rows
+from ngcn.ops import Features, Operator, bag_of_words, normalize, normalize_rows
 from ngcn.training.config import Config, ConfigError
 
 
 def build_inputs(graph: Graph, config: Config) -> tuple[Operator, Features]:
-    """Â as the model wants it normalised, and the features."""
+    """Â as the model wants it normalised, and the features as the config wants them."""
     A_hat = normalize(graph.adjacency, MODELS[config.model].normalization)
-    return A_hat, Features(normalize_rows(graph.features) if config.features == "row" else graph.features)
+    how = config.features
+    if how == "auto":
+        how = "bag" if sp.issparse(graph.features) and graph.features.min() >= 0 else "none"
+    prepare = {"bag": bag_of_words, "row": normalize_rows, "none": lambda features: features}[how]
+    return A_hat, Features(prepare(graph.features))
 
 
 def build(graph: Graph, config: Config) -> Network:
