@@ -44,7 +44,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "run"
 
 
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
 def test_one_seed(start: Start, tmp_path: Path, whole: Path, how: signal.Signals) -> None:
     parts = start(*TRAIN, "--out", "parts")
     wait_for(lambda: parts.steps() >= 50)

@@ -75,7 +75,7 @@ def train(
 
     with _screen.busy("Loading torch"):
         from ngcn.data import load_dataset
-        from ngcn.training.run import default_folder
+        from ngcn.training.run import Run, default_folder
         from ngcn.training.seeds import train_seeds
 
         if config:
@@ -92,6 +92,8 @@ def train(
                 raise ConfigError(f"There is no run to continue in {out}.")
             else:
                 _screen.note(f"There is no run in {out} yet: starting at the beginning.")
+    if out:
+        Run.check(out, settings, resume)  # before what takes time
     with _screen.busy(f"Loading {settings.dataset}"):
         graph = load_dataset(settings.dataset, split=settings.split, seed=settings.seed)
     with _screen.progress(settings) as on_progress:

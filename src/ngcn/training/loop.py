@@ -64,8 +64,8 @@ def train(
     Example:
         >>> from ngcn.data import load_dataset
         >>> result = train(load_dataset("cora"), Config(model="gcn", steps=5))
-        >>> result.best_step, len(result.history["val"])  # doctest: +SKIP
-        (5, 5)
+        >>> len(result.history["val"]), 1 <= result.best_step <= 5
+        (5, True)
     """
     config = config or Config()
     config = replace(config, dataset=graph.name, seed=config.seed if seed is None else seed, seeds=1)

@@ -84,17 +84,16 @@ class Run:
         return (self.seed_folder(seed) / "result.json").exists()
 
     @classmethod
-    def start(cls, folder: Path | str, config: Config, resume: bool = False) -> Run:
-        """Make ``folder`` a run of ``config``, or continue the run that is there."""
+    def check(cls, folder: Path | str, config: Config, resume: bool = False) -> None:
+        """Raise what :meth:`start` would, and change nothing."""
         folder = Path(folder)
         if folder.exists() and not folder.is_dir():
             raise RunError(f"{folder} is a file; a run needs a folder.")
-        folder.mkdir(parents=True, exist_ok=True)
         if (folder / "config.yaml").exists():
             run = cls(folder, Config.from_file(folder / "config.yaml"))
+            if not resume and all(map(run.finished, run.seeds)):
+                raise RunError(f"{folder} holds a finished run; choose another folder.")
             if not resume:
-                if all(map(run.finished, run.seeds)):
-                    raise RunError(f"{folder} holds a finished run; choose another folder.")
                 raise RunError(
                     f"{folder} holds an unfinished run; continue it with --resume, or choose another folder."
                 )
@@ -102,15 +101,21 @@ class Run:
                 raise RunError(
                     f"{folder} holds a run with other settings, so it cannot go on: {'; '.join(differences)}."
                 )
-        elif any(not file.name.startswith(".") for file in folder.iterdir()):
+        elif folder.exists() and any(not file.name.startswith(".") for file in folder.iterdir()):
             raise RunError(f"{folder} holds other files and no run; choose another folder.")
-        remove_leftovers(folder)
-        run = cls(folder, config)
+
+    @classmethod
+    def start(cls, folder: Path | str, config: Config, resume: bool = False) -> Run:
+        """Make ``folder`` a run of ``config``, or continue the run that is there."""
+        cls.check(folder, config, resume)
+        run = cls(Path(folder), config)
+        run.folder.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(run.folder)
         for seed in run.seeds:
             run.seed_folder(seed).mkdir(exist_ok=True)
             if run.finished(seed):
                 (run.seed_folder(seed) / "checkpoint.safetensors").unlink(missing_ok=True)
-        write_text(folder / "config.yaml", config.to_yaml())
+        write_text(run.folder / "config.yaml", config.to_yaml())
         return run
 
     @classmethod
