@@ -1,9 +1,10 @@
 # make demo: train N-GCN on Cora and show the result.   make test: the whole suite.   make check: ruff and mypy.
+# make bench: a training step beside PyTorch Geometric's.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check clean
+.PHONY: demo test check bench clean
 
 demo: .venv/package
 	$(BIN)/ngcn train cora --model ngcn --classifier attention --powers 6 --replicas 4
@@ -15,6 +16,9 @@ check: .venv/check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+bench: .venv/test
+	$(BIN)/python -m benchmarks.step
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
