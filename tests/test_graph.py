@@ -130,3 +130,14 @@ def test_is_read_only_and_takes_another_split() -> None:
     assert other.train.tolist() == mask(1).tolist() and graph.train.tolist() == mask(0).tolist()
     with pytest.raises(GraphError, match="both the train and the val"):
         graph.with_split(mask(1), mask(1), mask(2))
+
+
+def test_reordered_keeps_who_is_who(graph: Graph) -> None:
+    order = np.random.default_rng(0).permutation(graph.nodes)
+    moved = graph.reordered(order)
+    np.testing.assert_array_equal(moved.node_ids, graph.node_ids[order])
+    np.testing.assert_array_equal(moved.labels, graph.labels[moved.node_ids])
+    np.testing.assert_array_equal(moved.test, graph.test[moved.node_ids])
+    back = moved.reordered(np.argsort(order))
+    assert (back.adjacency != graph.adjacency).nnz == 0
+    assert (back.features != graph.features).nnz == 0

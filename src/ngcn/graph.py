@@ -91,6 +91,12 @@ class Graph:
         """The same graph with other masks."""
         return replace(self, train=train, val=val, test=test)
 
+    def reordered(self, order: np.ndarray) -> Graph:
+        """The same graph with its nodes in another order: node ``order[i]`` comes i-th."""
+        assert self.node_ids is not None
+        per_node = {name: getattr(self, name)[order] for name in ("features", "labels", "train", "val", "test")}
+        return replace(self, adjacency=self.adjacency[order][:, order], node_ids=self.node_ids[order], **per_node)
+
     def __repr__(self) -> str:
         return (
             f"Graph({self.name!r}, nodes={self.nodes}, edges={self.edges}, features={self.features.shape[1]}, "

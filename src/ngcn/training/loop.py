@@ -20,7 +20,7 @@ from ngcn.training.config import Config
 from ngcn.training.metrics import metric, scores
 from ngcn.training.objective import loss, objective
 from ngcn.training.run import HISTORY, Result, Run, write_seed
-from ngcn.training.setup import build, build_inputs
+from ngcn.training.setup import build, build_inputs, neighbours_close
 from ngcn.training.signals import graceful
 
 CHECKPOINT_SECONDS = 2.0  # how much work a killed process may lose
@@ -96,6 +96,7 @@ def fit(
 ) -> Result:
     """Train the initialisation ``seed``, from the checkpoint in its ``folder`` if there is one, and write it there."""
     _check_splits(graph)
+    graph = neighbours_close(graph)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         A_hat, X = build_inputs(graph, config)

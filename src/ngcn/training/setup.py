@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import scipy.sparse as sp
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ngcn.graph import Graph
 from ngcn.nn import MODELS, Network, build_network
@@ -18,6 +19,15 @@ def build_inputs(graph: Graph, config: Config) -> tuple[Operator, Features]:
         how = "bag" if sp.issparse(graph.features) and graph.features.min() >= 0 else "none"
     prepare = {"bag": bag_of_words, "row": normalize_rows, "none": lambda features: features}[how]
     return A_hat, Features(prepare(graph.features))
+
+
+def neighbours_close(graph: Graph) -> Graph:
+    """The graph with its nodes in an order that puts neighbours close to each other (reverse Cuthill-McKee).
+
+    A sparse product gathers the rows of neighbours: this way they are mostly in the cache already.
+    """
+    both_ways = sp.csr_matrix(graph.adjacency.maximum(graph.adjacency.T))
+    return graph.reordered(reverse_cuthill_mckee(both_ways, symmetric_mode=True))
 
 
 def build(graph: Graph, config: Config) -> Network:
