@@ -1,6 +1,6 @@
 """docs/demo.svg: what `make demo` prints, as a picture.
 
-    .venv/bin/python tools/picture.py
+.venv/bin/python tools/picture.py
 """
 
 from __future__ import annotations
