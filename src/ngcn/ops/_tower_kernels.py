@@ -9,7 +9,7 @@ import numba
 import numpy as np
 
 from ngcn.ops._compile import BLOCK, add_rows, kept, kernel
-from ngcn.ops._simd import spread_bits
+from ngcn.ops._simd import add_scaled_8, spread_bits
 
 
 @kernel
@@ -128,27 +128,24 @@ def times_matrices(H: np.ndarray, W: np.ndarray, out: np.ndarray, distance: np.n
         p, begin = share // shares, share % shares * 4 * BLOCK
         matrices = np.zeros((replicas, inner, padded), W.dtype)
         matrices[:, :, :outer] = W[p]
-        sums = np.empty(padded, W.dtype)
+        sums = np.empty((replicas, padded), W.dtype)
         for v in range(begin, min(rows, begin + 4 * BLOCK)):
             target = out[p, v]
             if distance[v] > limits[p]:
                 target[:] = 0
                 continue
+            sums[:] = 0
+            for k in range(0, inner, 4):
+                k1, k2, k3 = min(k + 1, inner - 1), min(k + 2, inner - 1), min(k + 3, inner - 1)
+                use1, use2, use3 = k + 1 < inner, k + 2 < inner, k + 3 < inner
+                for r in range(replicas):  # inside, so that there is always a sum that does not wait for the last
+                    matrix, h = matrices[r], H[p, v, r * inner : (r + 1) * inner]
+                    a0, a1, a2, a3 = h[k], h[k1] if use1 else zero, h[k2] if use2 else zero, h[k3] if use3 else zero
+                    for c in range(0, padded, 8):
+                        add_scaled_8(sums[r], c, a0, matrix[k], a1, matrix[k1], a2, matrix[k2], a3, matrix[k3])
             for r in range(replicas):
-                sums[:] = 0
-                h = H[p, v, r * inner : (r + 1) * inner]
-                matrix = matrices[r]
-                for k in range(0, inner, 4):
-                    k1, k2, k3 = min(k + 1, inner - 1), min(k + 2, inner - 1), min(k + 3, inner - 1)
-                    a = (
-                        h[k],
-                        h[k1] if k + 1 < inner else zero,
-                        h[k2] if k + 2 < inner else zero,
-                        h[k3] if k + 3 < inner else zero,
-                    )
-                    add_rows(sums, 0, padded, a, matrix[k], matrix[k1], matrix[k2], matrix[k3])
                 for c in range(outer):
-                    target[r * outer + c] = sums[c]
+                    target[r * outer + c] = sums[r, c]
 
 
 @kernel
