@@ -26,4 +26,6 @@ def objective(
     if not intermediate:
         return loss(network(A_hat, X, rows), labels)
     Z = network.towers(A_hat, X, rows)
-    return loss(network.classifier(Z), labels) + sum(loss(Z_t, labels) for Z_t in Z.unbind(dim=1))
+    towers = Z.shape[1]
+    of_towers = loss(Z.flatten(0, 1), labels.repeat_interleave(towers, dim=0))  # their mean
+    return loss(network.classifier(Z), labels) + towers * of_towers
