@@ -21,7 +21,7 @@ from ngcn.data import load_dataset
 from ngcn.nn import build_network
 from ngcn.ops import Features, bag_of_words, normalize, set_num_threads
 
-warnings.filterwarnings("ignore", message="Sparse CSR tensor support is in beta")
+warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks)")
 warnings.filterwarnings("ignore", message="`torch.jit", category=DeprecationWarning)
 
 

@@ -37,7 +37,7 @@ def main() -> None:
     console.print(Text("$ make demo", style="bold"))
     for line in output.decode().replace("\r\n", "\n").split("\n"):
         last = line.split("\r")[-1]  # a progress bar is drawn over and over on one line
-        if last.strip():
+        if last.strip() and "Loading" not in last:  # on the screen, those lines are gone by now
             console.print(Text.from_ansi(last))
     picture = Path(__file__).parent.parent / "docs" / "demo.svg"
     console.save_svg(str(picture), title="ngcn")
