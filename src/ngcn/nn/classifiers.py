@@ -11,7 +11,7 @@ from itertools import pairwise
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import log_softmax, logsigmoid
+from torch.nn.functional import dropout, log_softmax, logsigmoid
 
 
 class FullyConnected(nn.Module):
@@ -23,28 +23,30 @@ class FullyConnected(nn.Module):
         towers: their number.
         width: columns per tower.
         classes: columns of the result.
+        dropout: the probability of dropping an input of a layer.
         hidden: width of a layer in between, with ReLU after it, as in the paper's t-SNE figure; none if None.
     """
 
     activation: Callable[[Tensor], Tensor] = staticmethod(torch.relu)
     mixes_classes = False
 
-    def __init__(self, towers: int, width: int, classes: int, *, hidden: int | None = None) -> None:
+    def __init__(self, towers: int, width: int, classes: int, *, dropout: float, hidden: int | None = None) -> None:
         super().__init__()
+        self.dropout = dropout
         widths = [towers * width, classes] if hidden is None else [towers * width, hidden, classes]
         self.layers = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in pairwise(widths))
         for weight in self.layers.parameters():
             nn.init.xavier_uniform_(weight)
 
     def forward(self, Z: Float[Tensor, "rows towers width"]) -> Float[Tensor, "rows classes"]:
-        H = self.layers[0](Z.flatten(1))
+        H = self.hidden(Z)
         for layer in self.layers[1:]:
-            H = layer(torch.relu(H))
+            H = layer(dropout(torch.relu(H), self.dropout, self.training))
         return H
 
     def hidden(self, Z: Float[Tensor, "rows towers width"]) -> Float[Tensor, "rows hidden"]:
         """What the first layer gives, before ReLU: the paper's t-SNE figure shows it."""
-        return self.layers[0](Z.flatten(1))
+        return self.layers[0](dropout(Z.flatten(1), self.dropout, self.training))
 
     def weights(self) -> None:
         """A fully-connected layer has no weight per tower."""
@@ -106,11 +108,12 @@ class Identity(nn.Module):
 
 Classifier = FullyConnected | Mixture | Identity
 
+HIDDEN = 64  # columns of the layer in between, in fc2
 SMALL = 0.1  # the "small value" for m_0 that the paper leaves open, beside m_1 = 1
 
 
 def make_classifier(
-    name: str, towers: tuple[int, ...], width: int, classes: int, *, multilabel: bool = False, hidden: int = 64
+    name: str, towers: tuple[int, ...], width: int, classes: int, *, dropout: float = 0.5, multilabel: bool = False
 ) -> Classifier:
     r"""The classifier of this name.
 
@@ -122,9 +125,9 @@ def make_classifier(
         tensor([0.0625, 0.6250, 0.3125])
     """
     if name == "fc":
-        return FullyConnected(len(towers), width, classes)
+        return FullyConnected(len(towers), width, classes, dropout=dropout)
     if name == "fc2":
-        return FullyConnected(len(towers), width, classes, hidden=hidden)
+        return FullyConnected(len(towers), width, classes, dropout=dropout, hidden=HIDDEN)
     if width != classes:
         raise ValueError(f"The {name} classifier needs towers with one output per class, {classes}, not {width}.")
     if name == "identity":

@@ -57,7 +57,9 @@ class Network(nn.Module):
         powers = tuple(range(powers)) if isinstance(powers, int) else tuple(sorted(powers))
         widths = (16, classes) if widths is None else tuple(widths)
         self.tower_powers = tuple(k for k in powers for _ in range(replicas))
-        self.classifier = make_classifier(classifier, self.tower_powers, widths[-1], classes, multilabel=multilabel)
+        self.classifier = make_classifier(
+            classifier, self.tower_powers, widths[-1], classes, dropout=dropout, multilabel=multilabel
+        )
         self.graph_models = graph_model(powers, replicas, (features, *widths), dropout, self.classifier.activation)
 
     def forward(
