@@ -63,6 +63,8 @@ class Operator:
                 now = reached | (inflow @ reached)
                 distance[now & ~reached] = hops
                 reached = now
+            if len(self._distances) == 16:  # somebody asks for ever different rows: keep the newest
+                del self._distances[next(iter(self._distances))]
             self._distances[key] = distance
         return self._distances[key]
 
