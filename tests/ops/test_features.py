@@ -49,7 +49,7 @@ def masks(X: Features, dropout: Dropout, towers: int) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("probability", [0.5, 0.3, 0.8])
-@pytest.mark.parametrize("towers", [3, 40])
+@pytest.mark.parametrize("towers", [1, 3, 40])
 def test_masks_are_fair_and_independent(probability, towers):
     X = Features(np.ones((60, 40)))
     mask = masks(X, Dropout.draw(probability), towers)
@@ -60,8 +60,14 @@ def test_masks_are_fair_and_independent(probability, towers):
     rate = kept.double().mean(dim=(0, 2))
     five_sigma = 5 * (keep * probability / entries) ** 0.5
     assert (abs(rate - keep) < five_sigma).all()
-    correlation = torch.corrcoef(kept.double().transpose(0, 1).flatten(1))
+    correlation = torch.corrcoef(kept.double().transpose(0, 1).flatten(1)).view(towers, towers)
     assert abs(correlation - torch.eye(towers)).max() < 5 / entries**0.5
+
+
+def test_a_single_tower_has_the_mask_of_the_first_of_many(X):
+    """So that one path through the kernel is checked against the other."""
+    dropout = Dropout.draw(0.5)
+    torch.testing.assert_close(masks(X, dropout, 1)[:, 0], masks(X, dropout, 5)[:, 0])
 
 
 def test_draws_differ_and_repeat_with_the_seed(X):
