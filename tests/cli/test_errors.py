@@ -19,6 +19,8 @@ QUICK = ("train", "cora", "--model", "gcn", "--steps", "2")
         (["train", "cora", "--steps", "many"], "Invalid value for '--steps'"),
         (["train", "cora", "--steps", "0"], "steps must be a whole number of 1 or more, not 0."),
         (["train", "cora", "--lr", "-1"], "lr must be a number above 0"),
+        (["train", "cora", "--seed", "99999999999999999999"], "seed must be below"),
+        (["train", "cora", "--hidden", "100000000"], "not enough memory"),
         (["train", "cora", "--threads", "0"], "Invalid value for '--threads'"),
         (["train", "cora", "--powers", "0-5"], "powers must be"),
         (["train", "cora", "--powers", "1,1"], "powers must be"),

@@ -113,3 +113,17 @@ def test_name() -> None:
     assert Config().name == "cora-ngcn-attention-K6-r4"
     assert Config(model="gcn").name == "cora-gcn"
     assert Config(powers=[0, 2]).name == "cora-ngcn-attention-P0+2-r4"
+
+
+def test_another_model_brings_its_own_defaults(tmp_path) -> None:
+    """A stored config has the settings of its model resolved; they are not those of another one."""
+    path = tmp_path / "config.yaml"
+    path.write_text(Config(model="ngcn", steps=7).to_yaml())
+    other = Config.from_file(path, model="gcn")
+    assert (other.powers, other.replicas, other.classifier, other.steps) == ((1,), 1, "identity", 7)
+    assert Config.from_file(path, model="ngcn").powers == (0, 1, 2, 3, 4, 5)
+
+
+def test_seed_beyond_the_generator_is_refused() -> None:
+    with pytest.raises(ConfigError, match="seed must be below"):
+        Config(seed=2**32)

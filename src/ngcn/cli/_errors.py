@@ -27,6 +27,10 @@ class Verbs(TyperGroup):
             raise  # whoever read our output had enough: not an error, and handled further up
         except OSError as error:
             _fail(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.", USER_ERROR)
+        except (MemoryError, RuntimeError) as error:  # torch's is a RuntimeError
+            if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
+                raise
+            _fail("There is not enough memory for this; try fewer powers or replicas, or a smaller hidden.", USER_ERROR)
         except ValueError as error:
             if not type(error).__module__.startswith("ngcn."):
                 raise

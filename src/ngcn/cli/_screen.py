@@ -51,7 +51,9 @@ def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
     several = config.seeds > 1
     with bar:
         task = bar.add_task(
-            f"{config.seeds} seeds" if several else "Training", total=config.steps * config.seeds, news="getting ready"
+            f"{config.seeds} seeds" if several else "Training",
+            total=config.steps * config.seeds,
+            news="getting ready, compiling on first use",
         )
 
         def on_progress(board: np.ndarray) -> None:

@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose defaults depend on the model
 FEATURES = ("auto", "bag", "row", "none")
 
 
@@ -68,7 +69,7 @@ class Config:
             object.__setattr__(self, name, value)
 
         _choice("model", self.model, MODELS)
-        for name in ("powers", "replicas", "classifier", "layers"):
+        for name in MODEL_SETTINGS:
             if getattr(self, name) is None:
                 put(name, getattr(MODELS[self.model], name))
         _text("dataset", self.dataset)
@@ -81,6 +82,8 @@ class Config:
         for name in ("replicas", "hidden", "layers", "steps", "seeds"):
             _whole(name, getattr(self, name), least=1)
         _whole("seed", self.seed, least=0)
+        if self.seed + self.seeds > 2**32:  # torch's generator has no more
+            raise ConfigError(f"seed must be below 4294967296, not {self.seed}.")
         if self.patience is not None:
             _whole("patience", self.patience, least=1)
         put("lr", _number("lr", self.lr, "above 0", lambda x: x > 0))
@@ -111,6 +114,8 @@ class Config:
             cls(**values)  # so that the file is blamed for its own mistakes only
         except ConfigError as error:
             raise ConfigError(f"In the config file {path}, {error}") from None
+        if given.get("model", values.get("model")) != values.get("model"):  # what the file says of another model
+            values = {key: value for key, value in values.items() if key not in MODEL_SETTINGS}
         return cls(**{**values, **given})
 
     def differences(self, other: Config) -> list[str]:
