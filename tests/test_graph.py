@@ -37,6 +37,8 @@ def edge(weight: float) -> sp.csr_array:
 
 
 WRONG = {
+    "feature names too few": ({"feature_names": ["a", "b"]}, "3 features, but 2 feature names"),
+    "feature names alike": ({"feature_names": ["a", "b", "a"]}, "'a' stands for more than one feature"),
     "no matrix": ({"adjacency": np.ones(NODES)}, "must be a matrix, but it has 1 dimension"),
     "not square": ({"adjacency": np.ones((NODES, 3))}, "must be square, but it is 4 x 3"),
     "no nodes": ({"adjacency": np.ones((0, 0))}, "no nodes"),
@@ -141,3 +143,27 @@ def test_reordered_keeps_who_is_who(graph: Graph) -> None:
     back = moved.reordered(np.argsort(order))
     assert (back.adjacency != graph.adjacency).nnz == 0
     assert (back.features != graph.features).nnz == 0
+
+
+def test_feature_names_are_kept_or_numbers() -> None:
+    assert Graph(**good()).feature_names == ("0", "1", "2")
+    assert Graph(**good(), feature_names=["age", 7, "x"]).feature_names == ("age", "7", "x")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"labels": [0, 1, 0, -1]},
+        {"features": np.eye(NODES, 3) * 2},
+        {"adjacency": sp.csr_array(np.diag(np.full(NODES - 1, 2.0), 1))},
+        {"node_ids": list("abcd")},
+        {"class_names": ["a", "b"]},
+        {"feature_names": ["a", "b", "c"]},
+        {"train": mask(3), "labels": [0, 1, 1, 0]},
+    ],
+    ids=lambda change: next(iter(change)),
+)
+def test_the_fingerprint_is_of_everything(change: dict) -> None:
+    before = Graph(**good()).fingerprint()
+    assert Graph(**good()).fingerprint() == before
+    assert Graph(**{**good(), **change}).fingerprint() != before

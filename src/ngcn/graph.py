@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Any
 
 import numpy as np
@@ -30,6 +32,7 @@ class Graph:
         train, val, test: ``(nodes,)`` boolean masks; at most one of them holds for a node.
         node_ids: ``(nodes,)`` the names of the nodes in the user's world; numbers from 0 if not given.
         class_names: one name per class; ``"0", "1", ...`` if not given.
+        feature_names: one name per feature, all different; ``"0", "1", ...`` if not given.
         name: what to call the graph in tables and messages.
 
     Example:
@@ -49,6 +52,7 @@ class Graph:
     test: np.ndarray
     node_ids: np.ndarray | None = None
     class_names: Sequence[str] | None = None
+    feature_names: Sequence[str] | None = None
     name: str = "graph"
 
     def __post_init__(self) -> None:
@@ -64,6 +68,7 @@ class Graph:
             put(split, _mask(getattr(self, split), nodes, split))
         put("node_ids", _node_ids(self.node_ids, nodes))
         put("class_names", _class_names(self.class_names, self.labels))
+        put("feature_names", _feature_names(self.feature_names, self.features.shape[1]))
         _check_split(self)
 
     @property
@@ -96,6 +101,20 @@ class Graph:
         assert self.node_ids is not None
         per_node = {name: getattr(self, name)[order] for name in ("features", "labels", "train", "val", "test")}
         return replace(self, adjacency=self.adjacency[order][:, order], node_ids=self.node_ids[order], **per_node)
+
+    def fingerprint(self) -> str:
+        """A short text that changes with anything that training would notice, and with the order of the nodes."""
+        assert self.node_ids is not None and self.class_names is not None
+        digest = sha256(repr((self.class_names, self.feature_names, self.features.shape)).encode())
+        arrays: list[Any] = [self.train, self.val, self.test, self.labels]
+        matrices: tuple[Any, ...] = (self.adjacency, self.features)
+        for matrix in matrices:
+            arrays += (matrix.indptr, matrix.indices, matrix.data) if sp.issparse(matrix) else (matrix,)
+        for array in arrays:
+            kind = np.int64 if array.dtype.kind == "i" else array.dtype  # scipy picks int32 or int64 as it likes
+            digest.update(np.ascontiguousarray(array, kind).data)
+        digest.update("\n".join(map(str, self.node_ids.tolist())).encode())
+        return digest.hexdigest()[:32]
 
     def __repr__(self) -> str:
         return (
@@ -193,6 +212,18 @@ def _class_names(given: Sequence[str] | None, labels: np.ndarray) -> tuple[str, 
     if len(given) < needed or (labels.ndim == 2 and len(given) != needed):
         raise GraphError(f"The labels have {needed} classes, but there are {len(given)} class names.")
     return tuple(str(name) for name in given)
+
+
+def _feature_names(given: Sequence[str] | None, features: int) -> tuple[str, ...]:
+    if given is None:
+        return tuple(map(str, range(features)))
+    names = tuple(map(str, given))
+    if len(names) != features:
+        raise GraphError(f"There are {features} features, but {len(names)} feature names.")
+    if len(set(names)) < features:
+        twice = next(name for name, times in Counter(names).items() if times > 1)
+        raise GraphError(f"The feature name {twice!r} stands for more than one feature.")
+    return names
 
 
 def _check_split(graph: Graph) -> None:

@@ -1,11 +1,15 @@
 import csv
 import json
+import os
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
+import ngcn
+from ngcn.data import load_dataset
 from ngcn.graph import Graph
 from ngcn.training import Config, Run, RunError, Step, train, train_seeds
 from ngcn.training._files import atomic
@@ -33,7 +37,7 @@ def test_layout_and_what_the_files_say(graph: Graph, tmp_path: Path) -> None:
     run = tmp_path / "run"
     files = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
     seed = {f"seed-0/{name}" for name in ("weights.safetensors", "metrics.csv", "result.json")}
-    assert files == {"config.yaml", "result.json", *seed}
+    assert files == {"config.yaml", "graph.json", "result.json", *seed}
     assert Config.from_file(run / "config.yaml") == replace(SMALL, dataset="crowds")
     rows = list(csv.DictReader((run / "seed-0" / "metrics.csv").read_text().splitlines()))
     assert [int(row["step"]) for row in rows] == list(range(1, 13))
@@ -114,9 +118,85 @@ def test_damaged_files_are_named(graph: Graph, tmp_path: Path, damage: bytes) ->
     (run / "seed-0" / "weights.safetensors").write_bytes(damage)
     with pytest.raises(RunError, match=r"weights\.safetensors is damaged"):
         Run.open(run).network(graph, 0)
-    (run / "seed-0" / "result.json").write_bytes(damage)
-    with pytest.raises(RunError, match=r"result\.json is damaged"):
-        Run.open(run).scores(0)
+    (run / "graph.json").write_bytes(damage)
+    with pytest.raises(RunError, match=r"graph\.json is damaged"):
+        Run.open(run).trained_on()
+    for text in (damage, b"{}", b"[]", b"3"):
+        (run / "seed-0" / "result.json").write_bytes(text)
+        with pytest.raises(RunError, match=r"result\.json is damaged"):
+            Run.open(run).scores(0)
+
+
+def test_weights_are_those_that_training_wrote(graph: Graph, tmp_path: Path) -> None:
+    train(graph, SMALL, folder=tmp_path / "run")
+    weights = tmp_path / "run/seed-0/weights.safetensors"
+    assert weights.stat().st_mode & 0o044 == 0o044 & ~_umask()
+    whole = weights.read_bytes()
+    tampered = bytearray(whole)
+    tampered[-1] ^= 1  # a bit of a number: still a safetensors file
+    for bad in (bytes(tampered), whole[:-7], whole + b"\0"):
+        weights.write_bytes(bad)
+        with pytest.raises(RunError, match=r"weights\.safetensors is damaged"):
+            Run.open(tmp_path / "run").network(graph, 0)
+    weights.unlink()
+    weights.mkdir()
+    with pytest.raises(RunError, match=r"weights\.safetensors cannot be read: Is a directory"):
+        Run.open(tmp_path / "run").network(graph, 0)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def test_a_run_knows_the_graph_it_was_trained_on(graph: Graph, tmp_path: Path) -> None:
+    names = [f"word {number}" for number in range(12)]
+    named = replace(graph, class_names=["left", "right"], feature_names=names, node_ids=np.arange(60) + 0.5)
+    train(named, SMALL, folder=tmp_path / "run")
+    known = Run.open(tmp_path / "run").trained_on()
+    assert (known.class_names, known.feature_names) == (("left", "right"), tuple(names))
+    assert (known.id_type, known.nodes, known.multilabel, known.version) == ("number", 60, False, ngcn.__version__)
+    assert known.preparation.how == "bag" and known.fingerprint == named.fingerprint()
+    with pytest.raises(RunError, match="cannot be had: There is no dataset 'crowds'"):
+        Run.open(tmp_path / "run").graph()
+
+
+def test_features_of_other_graphs_are_standardised_like_those_trained_on(graph: Graph, tmp_path: Path) -> None:
+    numbers = replace(graph, features=graph.features.toarray() * 1000 + 7)
+    train(numbers, SMALL, folder=tmp_path / "run")
+    run = Run.open(tmp_path / "run")
+    assert run.trained_on().preparation.how == "standard"
+    X = run.inputs(numbers)[1].dense().numpy()
+    np.testing.assert_allclose([X.mean(axis=0), X.std(axis=0)], [np.zeros(12), np.ones(12)], atol=1e-5)
+    other = replace(numbers, features=numbers.features + 1000)
+    np.testing.assert_allclose(run.inputs(other)[1].dense(), X + 1000 / numbers.features.std(axis=0), rtol=1e-4)
+
+
+def test_a_run_that_goes_on_needs_the_same_graph(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, SMALL, folder=tmp_path / "run", on_step=stop_at(3))
+    with pytest.raises(RunError, match="'crowds' has changed since"):
+        train(replace(graph, labels=1 - graph.labels), SMALL, folder=tmp_path / "run", resume=True)
+
+
+def test_runs_of_other_versions(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    cora = load_dataset("cora")
+    train(cora, replace(SMALL, model="gcn", powers=None, classifier=None, steps=1), folder=run)
+    known = Run.open(run).trained_on()
+    text = (run / "graph.json").read_text()
+    (run / "graph.json").write_text(text.replace('"format": 1', '"format": 99').replace(ngcn.__version__, "9.9"))
+    with pytest.raises(RunError, match=r"was made by ngcn 9\.9, .* install the newer version"):
+        Run.open(run).trained_on()
+    (run / "graph.json").unlink()  # 0.1.0 had none, and no checksum
+    scores = json.loads((run / "seed-0/result.json").read_text())
+    del scores["weights_sha256"]
+    (run / "seed-0/result.json").write_text(json.dumps(scores))
+    old = Run.open(run)
+    assert old.trained_on().class_names == known.class_names
+    assert old.graph().fingerprint() == cora.fingerprint()
+    old.network(old.graph(), 0)
 
 
 def test_weights_of_another_graph_are_refused(graph: Graph, multilabel_graph: Graph, tmp_path: Path) -> None:

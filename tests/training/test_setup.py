@@ -3,12 +3,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import pytest
 import torch
 
 from ngcn.graph import Graph
 from ngcn.training.config import Config
-from ngcn.training.setup import build, build_inputs, neighbours_close
+from ngcn.training.setup import build, build_inputs, neighbours_close, prepare
 
 
 def features(graph: Graph, how: str) -> np.ndarray:
@@ -25,10 +24,21 @@ def test_counts_become_a_binary_bag_of_words(graph: Graph) -> None:
     np.testing.assert_array_equal(features(graph, "none"), given)
 
 
-@pytest.mark.parametrize("change", [lambda X: X.toarray(), lambda X: -X], ids=["dense", "negative"])
-def test_what_is_no_bag_of_words_stays_as_it_is(graph: Graph, change) -> None:
-    graph = replace(graph, features=change(graph.features))
-    np.testing.assert_array_equal(features(graph, "auto"), features(graph, "none"))
+def test_what_is_no_bag_of_words(graph: Graph) -> None:
+    zero_one = graph.features.toarray()
+    assert prepare(replace(graph, features=zero_one), Config()).how == "bag"  # dense or not
+    assert prepare(replace(graph, features=-graph.features), Config()).how == "none"  # would fill up if standardised
+    assert prepare(replace(graph, features=zero_one * 2), Config()).how == "standard"
+
+
+def test_columns_on_any_scale_count_alike(graph: Graph) -> None:
+    random = np.random.default_rng(0)
+    numbers = random.standard_normal((60, 3)) * [1e-6, 1, 1e9] + [0, 1, -1e12]
+    constant = np.full((60, 1), 1234.567)
+    X = features(replace(graph, features=np.hstack([numbers, constant]), feature_names=None), "auto")
+    np.testing.assert_allclose(X[:, :2].std(axis=0), 1, rtol=1e-4)
+    np.testing.assert_allclose(X[:, 3], 0, atol=1e-3)
+    assert np.isfinite(X).all() and np.abs(X).max() < 10
 
 
 def test_order_of_nodes_does_not_matter_to_a_network(graph: Graph) -> None:

@@ -21,15 +21,12 @@ def evaluate(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run fo
     from rich.table import Table
 
     with _screen.busy("Loading"):
-        from ngcn.data import load_dataset
         from ngcn.training.loop import evaluate as scores_of
         from ngcn.training.run import Run
-        from ngcn.training.setup import build_inputs
 
         opened = Run.open(run)
-        config = opened.config
-        graph = load_dataset(config.dataset, split=config.split, seed=config.seed)
-        A_hat, X = build_inputs(graph, config)
+        graph = opened.graph()
+        A_hat, X = opened.inputs(graph)
 
     table = Table("Seed", "Score", "Validation", "Test", "Same as stored")
     all_same = True

@@ -30,17 +30,14 @@ def predict(
     with _screen.busy("Loading"):
         import torch
 
-        from ngcn.data import load_dataset
         from ngcn.training._files import atomic
         from ngcn.training.run import Run
-        from ngcn.training.setup import build_inputs
 
         opened = Run.open(run)
-        config = opened.config
-        graph = load_dataset(config.dataset, split=config.split, seed=config.seed)
+        graph = opened.graph()
         network = opened.network(graph, opened.best_seed)
     with torch.no_grad():
-        logits = network(*build_inputs(graph, config))
+        logits = network(*opened.inputs(graph))
     chances = (logits.sigmoid() if graph.multilabel else logits.softmax(dim=1)).numpy()
 
     assert graph.class_names is not None and graph.node_ids is not None

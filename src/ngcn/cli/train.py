@@ -74,9 +74,9 @@ def train(
         given["powers"] = _powers(given["powers"])
 
     with _screen.busy("Loading torch"):
-        from ngcn.data import load_dataset
         from ngcn.training.run import Run, default_folder
         from ngcn.training.seeds import train_seeds
+        from ngcn.training.setup import load_graph
 
         if config:
             settings = Config.from_file(config, **given)
@@ -95,7 +95,7 @@ def train(
     if out:
         Run.check(out, settings, resume)  # before what takes time
     with _screen.busy(f"Loading {settings.dataset}"):
-        graph = load_dataset(settings.dataset, split=settings.split, seed=settings.seed)
+        graph = load_graph(settings)
     with _screen.progress(settings) as on_progress:
         run = train_seeds(graph, settings, out, resume=resume, threads=threads, on_progress=on_progress)
     for result in map(run.scores, run.seeds):

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from ngcn.training.run import Result, Run
     from ngcn.training.seeds import train_seeds
     from ngcn.training.signals import Interrupted
+    from ngcn.training.trained_on import TrainedOn
 
 # Loaded when first asked for: whoever wants the settings only, as the command line does, need not wait for torch
 _HOMES = {
@@ -19,6 +20,7 @@ _HOMES = {
     "Run": "run",
     "RunError": "checkpoint",
     "Step": "loop",
+    "TrainedOn": "trained_on",
     "TrainingError": "loop",
     "evaluate": "loop",
     "train": "loop",
@@ -33,6 +35,7 @@ __all__ = [
     "Run",
     "RunError",
     "Step",
+    "TrainedOn",
     "TrainingError",
     "evaluate",
     "train",

@@ -8,7 +8,7 @@ from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
+from safetensors.torch import save
 from torch import Tensor, nn
 
 from ngcn.training._files import atomic
@@ -51,7 +51,7 @@ class State:
             tensors |= {f"adam.{index}.{name}": value.contiguous() for name, value in moments.items()}
         numbers = {"best_step": self.best_step, "best_val": self.best_val, "seconds": self.seconds}
         with atomic(path) as temporary:
-            save_file(tensors, temporary, metadata={name: repr(value) for name, value in numbers.items()})
+            temporary.write_bytes(save(tensors, metadata={name: repr(value) for name, value in numbers.items()}))
 
     def load(self, path: Path) -> None:
         """Continue where the checkpoint at ``path`` was written, torch's random numbers included."""

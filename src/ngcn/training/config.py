@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose defaults depend on the model
-FEATURES = ("auto", "bag", "row", "none")
+FEATURES = ("auto", "bag", "row", "standard", "none")
 
 
 class ConfigError(ValueError):
@@ -41,8 +41,8 @@ class Config:
     )
     features: str = _setting(
         "auto",
-        "bag (which features a node has, each row summing to 1), row (each row summing to 1) or none (as they are); "
-        "auto is bag for sparse counts and none for dense numbers.",
+        "bag (which features a node has, each row summing to 1), row (each row summing to 1), standard (each column "
+        "with mean 0 and deviation 1) or none (as they are); auto is bag for sparse counts and 0/1, else standard.",
     )
 
     model: str = _setting("ngcn", "ngcn, nsage, gcn, sage or dcnn.")

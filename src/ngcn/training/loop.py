@@ -72,7 +72,7 @@ def train(
     if folder is None:
         return fit(graph, config, config.seed, on_step=on_step)
     rehearse(graph, config)
-    run = Run.start(folder, config, resume)
+    run = Run.start(folder, config, graph, resume)
     if not run.finished(config.seed):
         with graceful(run.folder) as signals:
 

@@ -1,10 +1,11 @@
 """`Run`: a folder on disk with the config, weights, metrics and results of one or more seeds.
 
-RUN/config.yaml               every setting
-RUN/result.json               scores of all seeds, once all are done
+RUN/config.yaml                   every setting
+RUN/graph.json                    names of classes and features, how features are prepared, version of ngcn
+RUN/result.json                   scores of all seeds, once all are done
 RUN/seed-0/weights.safetensors    parameters at peak validation score
 RUN/seed-0/metrics.csv            loss and validation score of every step
-RUN/seed-0/result.json            scores of this seed; there when it is done
+RUN/seed-0/result.json            scores of this seed, and the checksum of its weights; there when it is done
 RUN/seed-0/checkpoint.safetensors while it is not
 """
 
@@ -14,20 +15,24 @@ import csv
 import json
 import re
 from dataclasses import dataclass, fields
+from hashlib import sha256
 from itertools import count
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import save_file
+from safetensors.torch import save
 
-from ngcn.graph import Graph
+from ngcn.data import DatasetError
+from ngcn.graph import Graph, GraphError
 from ngcn.nn import Network
+from ngcn.ops import Features, Operator
 from ngcn.training._files import atomic, remove_leftovers, write_json, write_text
 from ngcn.training.checkpoint import RunError, read
 from ngcn.training.config import Config
-from ngcn.training.setup import build
+from ngcn.training.setup import build, build_inputs, load_graph, prepare
+from ngcn.training.trained_on import TrainedOn
 
 HISTORY = ("loss", "val_loss", "val")  # columns of metrics.csv after the step
 
@@ -64,6 +69,9 @@ class Result:
     def __repr__(self) -> str:
         test = "none" if self.test is None else f"{self.test:.4f}"
         return f"Result(seed={self.seed}, {self.metric}: val={self.val:.4f}, test={test}, best_step={self.best_step})"
+
+
+SCORES = tuple(f.name for f in fields(Result) if f.name not in ("history", "network"))  # kept in result.json
 
 
 class Run:
@@ -105,8 +113,8 @@ class Run:
             raise RunError(f"{folder} holds other files and no run; choose another folder.")
 
     @classmethod
-    def start(cls, folder: Path | str, config: Config, resume: bool = False) -> Run:
-        """Make ``folder`` a run of ``config``, or continue the run that is there."""
+    def start(cls, folder: Path | str, config: Config, graph: Graph, resume: bool = False) -> Run:
+        """Make ``folder`` a run of ``config`` on ``graph``, or continue the run that is there."""
         cls.check(folder, config, resume)
         run = cls(Path(folder), config)
         run.folder.mkdir(parents=True, exist_ok=True)
@@ -116,6 +124,10 @@ class Run:
             if run.finished(seed):
                 (run.seed_folder(seed) / "checkpoint.safetensors").unlink(missing_ok=True)
         write_text(run.folder / "config.yaml", config.to_yaml())
+        if not (run.folder / "graph.json").exists():
+            TrainedOn.of(graph, prepare(graph, config)).save(run.folder / "graph.json")
+        elif run.trained_on().fingerprint != graph.fingerprint():
+            raise RunError(f"The graph {graph.name!r} has changed since {folder} was begun; start another run on it.")
         return run
 
     @classmethod
@@ -137,9 +149,37 @@ class Run:
         """What ``result.json`` of a seed says."""
         path = self.seed_folder(seed) / "result.json"
         try:
-            return json.loads(path.read_text(encoding="utf-8"))
-        except ValueError:
+            values = json.loads(path.read_text(encoding="utf-8"))
+            if not all(name in values for name in SCORES):
+                raise ValueError
+            return values
+        except (ValueError, TypeError):
             raise RunError(f"{path} is damaged; delete it and train with --resume to make it again.") from None
+
+    def trained_on(self) -> TrainedOn:
+        """What the run remembers of its graph; a run of a version that kept nothing looks at the graph again."""
+        path = self.folder / "graph.json"
+        if path.exists():
+            return TrainedOn.read(path)
+        graph = load_graph(self.config)
+        return TrainedOn.of(graph, prepare(graph, self.config))
+
+    def graph(self) -> Graph:
+        """The graph that the run was trained on, from where it came from; an error if it has gone or changed."""
+        try:
+            graph = load_graph(self.config)
+        except (DatasetError, GraphError) as error:
+            raise RunError(f"The graph that {self.folder} was trained on cannot be had: {error}") from None
+        if self.trained_on().fingerprint != graph.fingerprint():
+            raise RunError(
+                f"The graph {graph.name!r} is not the one that {self.folder} was trained on: its files, or the split, "
+                "have changed since; bring them back, or name the graph to use as a new one."
+            )
+        return graph
+
+    def inputs(self, graph: Graph) -> tuple[Operator, Features]:
+        """Â and X of a graph for the run's networks; features are prepared as those of the graph trained on."""
+        return build_inputs(graph, self.config, self.trained_on().preparation)
 
     @property
     def best_seed(self) -> int:
@@ -151,7 +191,12 @@ class Run:
         path = self.seed_folder(seed) / "weights.safetensors"
         network = build(graph, self.config)
         try:
+            expected = self.scores(seed).get("weights_sha256")  # runs of 0.1.0 have none
+            if expected and sha256(path.read_bytes()).hexdigest() != expected:
+                raise RunError(f"{path} is damaged: it is not the file that training wrote; train again.")
             network.load_state_dict(read(path)[0])
+        except OSError as trouble:
+            raise RunError(f"The weights {path} cannot be read: {trouble.strerror}.") from None
         except (SafetensorError, RuntimeError):
             raise RunError(f"{path} is damaged, or was trained on another graph than {graph.name!r}.") from None
         return network.eval()
@@ -160,7 +205,7 @@ class Run:
         """A finished seed, as training returned it."""
         with (self.seed_folder(seed) / "metrics.csv").open(newline="") as file:
             rows = list(csv.DictReader(file))
-        values = {key: value for key, value in self.scores(seed).items() if key not in ("val", "test")}
+        values = {key: value for key, value in self.scores(seed).items() if key in SCORES}
         history = {name: [float(row[name]) for row in rows] for name in HISTORY}
         return Result(**values, history=history, network=self.network(graph, seed))
 
@@ -191,14 +236,16 @@ class Run:
 
 def write_seed(folder: Path, result: Result) -> None:
     """Put a finished seed into its folder; ``result.json`` comes last and says that the rest is there."""
+    weights = {name: value.contiguous() for name, value in result.network.state_dict().items()}
     with atomic(folder / "weights.safetensors") as temporary:
-        save_file({name: value.contiguous() for name, value in result.network.state_dict().items()}, temporary)
+        temporary.write_bytes(save(weights))  # save_file would let nobody else read it
     with atomic(folder / "metrics.csv") as temporary, temporary.open("w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow(("step", *HISTORY))
         table.writerows((step, *row) for step, row in enumerate(zip(*result.history.values(), strict=True), 1))
-    values = {f.name: getattr(result, f.name) for f in fields(result) if f.name not in ("history", "network")}
-    write_json(folder / "result.json", {"val": result.val, "test": result.test, **values})
+    checksum = sha256((folder / "weights.safetensors").read_bytes()).hexdigest()
+    values = {name: getattr(result, name) for name in SCORES}
+    write_json(folder / "result.json", {"val": result.val, "test": result.test, **values, "weights_sha256": checksum})
     (folder / "checkpoint.safetensors").unlink(missing_ok=True)
 
 

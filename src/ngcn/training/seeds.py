@@ -55,7 +55,7 @@ def train_seeds(
         on_progress: called now and then with a row per seed: step, best step so far, its validation score.
     """
     rehearse(graph, config)  # also, workers that start at once need not compile at once
-    run = Run.start(folder or default_folder(config, resume), config, resume)
+    run = Run.start(folder or default_folder(config, resume), config, graph, resume)
     with graceful(run.folder) as signals, tempfile.TemporaryDirectory(prefix="ngcn-") as scratch:
         board = Board(Path(scratch) / "board", config.seeds, "w+")
         for row, seed in enumerate(run.seeds):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
+import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -11,14 +14,56 @@ from ngcn.ops import Features, Operator, bag_of_words, normalize, normalize_rows
 from ngcn.training.config import Config, ConfigError
 
 
-def build_inputs(graph: Graph, config: Config) -> tuple[Operator, Features]:
-    """Â as the model wants it normalised, and the features as the config wants them."""
+class Preparation(NamedTuple):
+    """How features become X: ``how`` as in `Config.features` but never auto, and what standardising subtracts and
+    divides by. Decided by the graph trained on; other graphs that the network is used on are prepared alike."""
+
+    how: str
+    mean: np.ndarray | None = None
+    deviation: np.ndarray | None = None
+
+    def __call__(self, features: sp.csr_array | np.ndarray) -> sp.csr_array | np.ndarray:
+        if self.how == "standard":
+            return (_dense(features) - self.mean) / self.deviation
+        return {"bag": bag_of_words, "row": normalize_rows, "none": lambda X: X}[self.how](features)
+
+
+def prepare(graph: Graph, config: Config) -> Preparation:
+    """What the config says, with auto decided: a bag of words for what is or was 0/1, else each column standardised.
+
+    Mean and deviation are those over all nodes: no label is looked at.
+    """
+    X, how = graph.features, config.features
+    if how == "auto" and sp.issparse(X):
+        how = "bag" if X.min() >= 0 else "none"
+    elif how == "auto":
+        how = "bag" if np.isin(X, (0, 1)).all() else "standard"
+    if how != "standard":
+        return Preparation(how)
+    dense = _dense(X)
+    mean, deviation = dense.mean(axis=0, dtype=np.float64), dense.std(axis=0, dtype=np.float64)
+    constant = deviation <= 1e-6 * np.abs(mean)  # rounding leaves a little
+    return Preparation(how, mean.astype(np.float32), np.where(constant, 1, deviation).astype(np.float32))
+
+
+def _dense(features: Any) -> np.ndarray:
+    return features.toarray() if sp.issparse(features) else features
+
+
+def build_inputs(graph: Graph, config: Config, preparation: Preparation | None = None) -> tuple[Operator, Features]:
+    """Â as the model wants it normalised, and the features as the config wants them.
+
+    ``preparation`` is that of the graph trained on, where this is another one.
+    """
     A_hat = normalize(graph.adjacency, MODELS[config.model].normalization)
-    how = config.features
-    if how == "auto":
-        how = "bag" if sp.issparse(graph.features) and graph.features.min() >= 0 else "none"
-    prepare = {"bag": bag_of_words, "row": normalize_rows, "none": lambda features: features}[how]
-    return A_hat, Features(prepare(graph.features))
+    return A_hat, Features((preparation or prepare(graph, config))(graph.features))
+
+
+def load_graph(config: Config) -> Graph:
+    """The graph that the config names, with its split."""
+    from ngcn.data import load_dataset
+
+    return load_dataset(config.dataset, split=config.split, seed=config.seed)
 
 
 def neighbours_close(graph: Graph) -> Graph:
