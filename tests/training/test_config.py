@@ -4,6 +4,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from ngcn.baselines import LabelSpreading
 from ngcn.training import Config, ConfigError
 
 
@@ -30,9 +31,38 @@ def test_none_takes_what_the_model_prescribes() -> None:
 )
 def test_yaml_is_complete_and_reads_back_equal(config: Config, tmp_path: Path) -> None:
     text = config.to_yaml()
-    assert set(yaml.safe_load(text)) == {f.name for f in fields(Config)}
+    assert set(yaml.safe_load(text)) == {f.name for f in fields(Config)} - {"settings"}
     assert text.startswith("# ngcn train --config")
     assert Config.from_file(write(tmp_path, text)) == config
+
+
+def test_a_baseline_has_settings_of_its_own(tmp_path: Path) -> None:
+    config = Config(model="label-spreading", settings={"alpha": "5e-1"})  # as YAML reads it
+    assert config.settings == {"alpha": 0.5} and config.powers is None and config.steps is None
+    assert Config(model="label-spreading").settings == {"alpha": LabelSpreading().alpha}
+    assert Config.from_file(write(tmp_path, config.to_yaml())) == config == replace(config)
+    assert "powers" not in config.to_yaml() and config.name == "cora-label-spreading"
+    path = write(tmp_path, Config(steps=7).to_yaml())
+    assert Config.from_file(path, model="lp") == Config(model="lp")  # what the file says of a network is not for lp
+    assert Config.from_file(write(tmp_path, config.to_yaml()), model="gcn") == Config(model="gcn")
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"model": "lp", "steps": 600}, "steps does not apply to the baseline lp; its own settings are class_mass."),
+        ({"model": "label-spreading", "patience": 3}, "patience does not apply .* its own settings are alpha."),
+        ({"model": "lp", "features": "row"}, "features does not apply to the baseline lp, which looks at the edges"),
+        ({"model": "label-spreading", "settings": {"beta": 1}}, "has no setting 'beta'; its own settings are alpha."),
+        ({"model": "label-spreading", "settings": {"alpha": 2}}, "alpha must be between 0 and 1, not 2.0."),
+        ({"model": "label-spreading", "settings": {"alpha": "x"}}, "alpha must be a number such as 0.5, not 'x'."),
+        ({"model": "label-spreading", "settings": [1]}, "settings must be names with values"),
+        ({"model": "gcn", "settings": {"alpha": 0.5}}, "settings are for baselines, and gcn is a network."),
+    ],
+)
+def test_what_does_not_apply_to_a_baseline_is_refused(given: dict, message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        Config(**given)
 
 
 def test_given_goes_before_file_goes_before_default(tmp_path: Path) -> None:

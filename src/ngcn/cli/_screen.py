@@ -52,7 +52,7 @@ def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
     with bar:
         task = bar.add_task(
             f"{config.seeds} seeds" if several else "Training",
-            total=config.steps * config.seeds,
+            total=config.progress_steps * config.seeds,
             news="getting ready, compiling on first use",
         )
 
@@ -61,7 +61,8 @@ def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
             if not best_step.any():
                 return
             news = f"best val {100 * best_val.max():.1f} %"
-            news += f", {int((step >= config.steps).sum())} done" if several else f" at step {int(best_step[0])}"
+            done = int((step >= config.progress_steps).sum())
+            news += f", {done} done" if several else f" at step {int(best_step[0])}"
             bar.update(task, completed=int(step.sum()), news=news)
 
         yield on_progress
@@ -93,13 +94,18 @@ def show(run: Run) -> None:
         for power, weight in zip(config.powers, weights, strict=True):
             bar = "█" * round(BAR * weight / max(weights))
             console.print(f"  Â^{power}  ", Text(f"{bar:<{BAR}}", "cyan"), f"  {weight:.3f}", sep="")
-    if len(results) == 1:
+    if len(results) == 1 and not config.is_baseline:
         console.print(f"{results[0]['stopped']} Best step: {results[0]['best_step']}.", soft_wrap=True)
     console.print(f"{sum(r['seconds'] for r in results):.1f} s of training.")
     console.print("Run folder:", Text(str(run.folder), "bold"), soft_wrap=True)
 
 
 def _title(config: Config) -> str:
+    if config.is_baseline:
+        from ngcn.baselines import BASELINES
+
+        own = ", ".join(f"{name}={value}" for name, value in config.settings.items())
+        return f"{BASELINES[config.model].title} on {config.dataset}" + (f": {own}" if own else "")
     title = f"{MODELS[config.model]} on {config.dataset}"
     if len(config.powers) * config.replicas == 1:
         return title

@@ -18,6 +18,11 @@ _DEFAULTS = {  # those that `Config` leaves open
     "replicas": "ngcn: 4",
     "classifier": "ngcn: attention",
     "layers": "ngcn: 2",
+    "hidden": "16",
+    "steps": "600",
+    "lr": "0.01",
+    "dropout": "0.5",
+    "l2": "1e-05",
     "intermediate": "no",
     "patience": "never",
 }
@@ -40,6 +45,9 @@ def _setting(name: str, panel: str, **more: Any) -> Any:
 def train(
     dataset: Annotated[str | None, typer.Argument(metavar="DATASET", help=_DATASET)] = None,
     model: Annotated[str | None, _setting("model", "Model")] = None,
+    set_: Annotated[
+        list[str] | None, _option("--set", "Model", _SETTINGS["settings"].metadata["help"], metavar="NAME=VALUE")
+    ] = None,
     powers: Annotated[str | None, _setting("powers", "Model", metavar="K|LIST")] = None,
     replicas: Annotated[int | None, _setting("replicas", "Model")] = None,
     classifier: Annotated[str | None, _setting("classifier", "Model")] = None,
@@ -72,6 +80,8 @@ def train(
     given = {name: value for name, value in locals().items() if name in _SETTINGS and value is not None}
     if "powers" in given:
         given["powers"] = _powers(given["powers"])
+    if set_:
+        given["settings"] = dict(map(_name_and_value, set_))
 
     with _screen.busy("Loading torch"):
         from ngcn.training.run import Run, default_folder
@@ -106,6 +116,19 @@ def train(
         _screen.note(f"Run folder: {run.folder}")
     else:
         _screen.show(run)
+
+
+def _name_and_value(text: str) -> tuple[str, Any]:
+    """``alpha=0.9``: the value as a config file would have it."""
+    import yaml
+
+    name, equals, value = text.partition("=")
+    try:
+        if equals:
+            return name.strip(), yaml.safe_load(value)
+    except yaml.YAMLError:
+        pass
+    raise ConfigError(f"--set takes NAME=VALUE, such as alpha=0.9, not {text!r}.")
 
 
 def _powers(text: str) -> Any:

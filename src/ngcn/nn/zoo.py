@@ -14,7 +14,7 @@ from ngcn.ops.normalize import Normalization
 
 @dataclass(frozen=True)
 class Preset:
-    """What a name stands for; the fields are the defaults of :func:`build_network`."""
+    """What a name stands for; the fields are the defaults of a run's settings."""
 
     graph_model: Callable[..., Any]
     normalization: Normalization
@@ -23,6 +23,12 @@ class Preset:
     classifier: str
     layers: int
     summary: str
+    hidden: int = 16
+    steps: int = 600
+    lr: float = 0.01
+    dropout: float = 0.5
+    l2: float = 1e-5
+    intermediate: bool = False
 
 
 MODELS = {

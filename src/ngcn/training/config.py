@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose defaults depend on the model
+if TYPE_CHECKING:
+    from ngcn.baselines import Baseline
+    from ngcn.nn import Preset
+
+MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose defaults differ most between models
+NETWORK_SETTINGS = (*MODEL_SETTINGS, "hidden", "steps", "lr", "dropout", "l2", "intermediate", "patience")
 FEATURES = ("auto", "bag", "row", "standard", "none")
 
 
@@ -25,6 +30,8 @@ def _setting(default: Any, help: str) -> Any:
 @dataclass(frozen=True, kw_only=True)
 class Config:
     """The settings of a run. ``None`` takes the model's own default and is replaced by it when the config is made.
+
+    A baseline has none of the settings of a network, which stay ``None``, but ``settings`` of its own.
 
     Example:
         >>> Config(model="gcn").powers, Config(powers=3).powers, Config(powers=[0, 2]).powers
@@ -45,45 +52,60 @@ class Config:
         "with mean 0 and deviation 1) or none (as they are); auto is bag for sparse counts and 0/1, else standard.",
     )
 
-    model: str = _setting("ngcn", "ngcn, nsage, gcn, sage or dcnn.")
+    model: str = _setting("ngcn", "ngcn, nsage, gcn, sage, dcnn, or a baseline: lp, label-spreading.")
+    settings: Mapping[str, Any] = _setting(None, "Settings of a baseline, such as alpha=0.9; see docs/baselines.md.")
     powers: tuple[int, ...] = _setting(None, "Powers of Â: a number K for 0 to K-1, or a list of powers.")
     replicas: int = _setting(None, "Towers per power, each with its own weights.")
     classifier: str = _setting(None, "What joins the towers: attention, fc, fc2, harmonic, linear or identity.")
-    hidden: int = _setting(16, "Columns of a tower's hidden layers.")
+    hidden: int = _setting(None, "Columns of a tower's hidden layers.")
     layers: int = _setting(None, "Layers of a tower.")
 
-    steps: int = _setting(600, "Training steps at most; each looks at all training nodes once.")
-    lr: float = _setting(0.01, "Learning rate of Adam.")
-    dropout: float = _setting(0.5, "Share of each layer's input that is dropped in training.")
-    l2: float = _setting(1e-5, "Weight of the squared parameters in the loss.")
-    intermediate: bool = _setting(False, "Add a loss for every tower to the loss of their mixture.")
+    steps: int = _setting(None, "Training steps at most; each looks at all training nodes once.")
+    lr: float = _setting(None, "Learning rate of Adam.")
+    dropout: float = _setting(None, "Share of each layer's input that is dropped in training.")
+    l2: float = _setting(None, "Weight of the squared parameters in the loss.")
+    intermediate: bool = _setting(None, "Add a loss for every tower to the loss of their mixture.")
     patience: int | None = _setting(None, "Stop when this many steps bring no better validation score.")
 
     seed: int = _setting(0, "The first initialisation; a random split is drawn with it too.")
     seeds: int = _setting(1, "How many initialisations to train: seed, seed + 1, ...")
 
     def __post_init__(self) -> None:
-        from ngcn.nn import CLASSIFIERS, MODELS  # here: it imports torch, which nobody needs to read about the options
+        # Here, since they import torch, which nobody needs to read about the options
+        from ngcn.baselines import BASELINES
+        from ngcn.nn import MODELS
 
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        _choice("model", self.model, MODELS)
-        for name in MODEL_SETTINGS:
-            if getattr(self, name) is None:
-                put(name, getattr(MODELS[self.model], name))
+        _choice("model", self.model, (*MODELS, *BASELINES))
         _text("dataset", self.dataset)
         _text("split", self.split)
         if not re.fullmatch(r"planetoid|random:[1-9][0-9]*", self.split):
             raise ConfigError(f"split must be planetoid or random:N, such as random:20, not {self.split!r}.")
         _choice("features", self.features, FEATURES)
-        put("powers", _powers(self.powers))
-        _choice("classifier", self.classifier, CLASSIFIERS)
-        for name in ("replicas", "hidden", "layers", "steps", "seeds"):
-            _whole(name, getattr(self, name), least=1)
+        _whole("seeds", self.seeds, least=1)
         _whole("seed", self.seed, least=0)
         if self.seed + self.seeds > 2**32:  # torch's generator has no more
             raise ConfigError(f"seed must be below 4294967296, not {self.seed}.")
+        if self.model in BASELINES:
+            put("settings", _baseline_settings(self, BASELINES[self.model]))
+        else:
+            self._check_network(MODELS[self.model], put)
+
+    def _check_network(self, preset: Preset, put: Callable[[str, Any], None]) -> None:
+        from ngcn.nn import CLASSIFIERS
+
+        if self.settings:
+            raise ConfigError(f"settings are for baselines, and {self.model} is a network.")
+        put("settings", {})
+        for name in NETWORK_SETTINGS:
+            if getattr(self, name) is None:
+                put(name, getattr(preset, name, None))  # patience alone may stay open
+        put("powers", _powers(self.powers))
+        _choice("classifier", self.classifier, CLASSIFIERS)
+        for name in ("replicas", "hidden", "layers", "steps"):
+            _whole(name, getattr(self, name), least=1)
         if self.patience is not None:
             _whole("patience", self.patience, least=1)
         put("lr", _number("lr", self.lr, "above 0", lambda x: x > 0))
@@ -93,9 +115,18 @@ class Config:
             raise ConfigError(f"intermediate must be true or false, not {self.intermediate!r}.")
 
     @property
+    def is_baseline(self) -> bool:
+        return self.steps is None
+
+    @property
+    def progress_steps(self) -> int:
+        """The steps of a seed, as progress counts them: a baseline is fitted in one."""
+        return self.steps or 1
+
+    @property
     def name(self) -> str:
         """A short name for the run, such as ``cora-ngcn-attention-K6-r4``."""
-        if self.classifier == "identity" and self.powers == (1,):
+        if self.is_baseline or (self.classifier == "identity" and self.powers == (1,)):
             return f"{self.dataset}-{self.model}"
         regular = self.powers == tuple(range(len(self.powers)))
         powers = f"K{len(self.powers)}" if regular else "P" + "+".join(map(str, self.powers))
@@ -115,7 +146,10 @@ class Config:
         except ConfigError as error:
             raise ConfigError(f"In the config file {path}, {error}") from None
         if given.get("model", values.get("model")) != values.get("model"):  # what the file says of another model
-            values = {key: value for key, value in values.items() if key not in MODEL_SETTINGS}
+            from ngcn.baselines import BASELINES
+
+            of_the_other = NETWORK_SETTINGS if given["model"] in BASELINES else MODEL_SETTINGS
+            values = {key: value for key, value in values.items() if key not in (*of_the_other, "settings")}
         return cls(**{**values, **given})
 
     def differences(self, other: Config) -> list[str]:
@@ -123,18 +157,52 @@ class Config:
         return [f"{key} is {mine[key]}, not {theirs[key]}" for key in mine if mine[key] != theirs[key]]
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "powers": list(self.powers)}
+        return {**asdict(self), "powers": None if self.is_baseline else list(self.powers)}
 
     def to_yaml(self) -> str:
         """Every setting with its comment; :meth:`from_file` reads it back to an equal config."""
         import yaml
 
         lines = ["# ngcn train --config config.yaml"]
+        unused = NETWORK_SETTINGS if self.is_baseline else ("settings",)
         for setting in fields(self):
+            if setting.name in unused:
+                continue
             value = yaml.safe_dump(self.to_dict()[setting.name], default_flow_style=True, width=1000)
             value = value.removesuffix("\n").removesuffix("\n...")
             lines.append(f"{setting.name}: {value}".ljust(32) + f"  # {setting.metadata['help']}")
         return "\n".join(lines) + "\n"
+
+
+def _baseline_settings(config: Config, baseline: type[Baseline]) -> dict[str, Any]:
+    """All settings of a baseline, those given in the type of their default."""
+    from ngcn.baselines import BaselineError
+
+    name, own = config.model, {f.name: f.default for f in fields(baseline)}
+    known = f"its own settings are {', '.join(own)}." if own else "it has no settings."
+    for setting in NETWORK_SETTINGS:
+        if getattr(config, setting) is not None:
+            raise ConfigError(f"{setting} does not apply to the baseline {name}; {known}")
+    if config.features != "auto" and not baseline.reads_features:
+        raise ConfigError(f"features does not apply to the baseline {name}, which looks at the edges alone.")
+    values: dict[str, Any] = {}
+    given = {} if config.settings is None else config.settings
+    if not isinstance(given, dict):
+        raise ConfigError(f"settings must be names with values, such as {{alpha: 0.9}}, not {given!r}.")
+    for key, value in given.items():
+        if key not in own:
+            raise ConfigError(f"The baseline {name} has no setting {key!r}; {known}")
+        kind = type(own[key])
+        if kind is float:
+            value = _number(key, value, "such as 0.5", lambda x: x == x)
+        if type(value) is not kind:
+            what = {int: "a whole number", str: "a word", bool: "true or false"}[kind]
+            raise ConfigError(f"{key} must be {what}, not {value!r}.")
+        values[key] = value
+    try:
+        return asdict(baseline(**values))
+    except BaselineError as error:
+        raise ConfigError(str(error)) from None
 
 
 def _read_yaml(path: Path | str) -> dict[str, Any]:

@@ -12,9 +12,11 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from ngcn.baselines import BASELINES
 from ngcn.graph import Graph, GraphError
 from ngcn.nn import Network
 from ngcn.ops import Features, Operator
+from ngcn.training.baseline import check_baseline, fit_baseline
 from ngcn.training.checkpoint import State
 from ngcn.training.config import Config
 from ngcn.training.metrics import metric, scores
@@ -96,6 +98,8 @@ def fit(
 ) -> Result:
     """Train the initialisation ``seed``, from the checkpoint in its ``folder`` if there is one, and write it there."""
     _check_splits(graph)
+    if config.model in BASELINES:
+        return fit_baseline(graph, config, seed, folder)
     graph = neighbours_close(graph)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -174,6 +178,9 @@ def fit(
 def rehearse(graph: Graph, config: Config) -> None:
     """A step that leaves no trace: finds settings that do not work before anything is written, compiles the kernels."""
     _check_splits(graph)
+    if config.model in BASELINES:
+        check_baseline(graph, config)
+        return
     with torch.random.fork_rng(devices=[]):
         A_hat, X = build_inputs(graph, config)
         network = build(graph, config)

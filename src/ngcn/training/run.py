@@ -189,6 +189,11 @@ class Run:
     def network(self, graph: Graph, seed: int) -> Network:
         """The trained network of a seed."""
         path = self.seed_folder(seed) / "weights.safetensors"
+        if self.config.is_baseline and self.trained_on().fingerprint != graph.fingerprint():
+            raise RunError(
+                f"{self.folder} holds what {self.config.model} says of the graph that it was fitted on, and can say "
+                f"nothing of {graph.name!r}; fit it on that one, or train a network."
+            )
         network = build(graph, self.config)
         try:
             expected = self.scores(seed).get("weights_sha256")  # runs of 0.1.0 have none

@@ -60,7 +60,7 @@ def train_seeds(
         board = Board(Path(scratch) / "board", config.seeds, "w+")
         for row, seed in enumerate(run.seeds):
             if run.finished(seed):
-                board.seeds[row] = config.steps, run.scores(seed)["best_step"], run.scores(seed)["val"]
+                board.seeds[row] = config.progress_steps, run.scores(seed)["best_step"], run.scores(seed)["val"]
         with _watch(board, signals, on_progress):
             if config.seeds == 1:
                 _train_here(graph, run, board, signals, threads or torch.get_num_threads())
@@ -80,11 +80,12 @@ def _train_here(graph: Graph, run: Run, board: Board, signals: Signals, threads:
 
     if not run.finished(run.config.seed):
         fit(graph, run.config, run.config.seed, folder=run.seed_folder(run.config.seed), on_step=on_step)
-        board.seeds[0, 0] = run.config.steps
+        board.seeds[0, 0] = run.config.progress_steps
 
 
 def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> None:
     unfinished = [(row, seed) for row, seed in enumerate(run.seeds) if not run.finished(seed)]
+    run = Run(run.folder.absolute(), run.config)  # workers of an earlier call may stand in another folder
     # Workers inherit the mask: Ctrl-C and `kill` on the whole group are for this process alone, which then tells them.
     for tracker in (multiprocessing.resource_tracker, loky.backend.resource_tracker):
         tracker.ensure_running()  # before, since starting one takes the mask off again
@@ -122,7 +123,7 @@ def _train_there(graph: Graph, run: Run, seed: int, row: int, board_path: Path, 
         return
     try:
         fit(graph, run.config, seed, folder=run.seed_folder(seed), on_step=on_step)
-        board.seeds[row, 0] = run.config.steps
+        board.seeds[row, 0] = run.config.progress_steps
     except Interrupted:
         if os.getppid() != parent:  # nobody is left to hand over to
             os._exit(1)

@@ -8,6 +8,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
+from ngcn.baselines import BASELINES
+from ngcn.baselines.predictions import prediction_network
 from ngcn.graph import Graph
 from ngcn.nn import MODELS, Network, build_network
 from ngcn.ops import Features, Operator, bag_of_words, normalize, normalize_rows
@@ -55,8 +57,8 @@ def build_inputs(graph: Graph, config: Config, preparation: Preparation | None =
 
     ``preparation`` is that of the graph trained on, where this is another one.
     """
-    A_hat = normalize(graph.adjacency, MODELS[config.model].normalization)
-    return A_hat, Features((preparation or prepare(graph, config))(graph.features))
+    how = MODELS[config.model].normalization if config.model in MODELS else "symmetric"  # a baseline looks at neither
+    return normalize(graph.adjacency, how), Features((preparation or prepare(graph, config))(graph.features))
 
 
 def load_graph(config: Config) -> Graph:
@@ -76,7 +78,9 @@ def neighbours_close(graph: Graph) -> Graph:
 
 
 def build(graph: Graph, config: Config) -> Network:
-    """A network with fresh parameters, drawn from torch's default generator."""
+    """A network with fresh parameters, drawn from torch's default generator; for a baseline, one to be filled."""
+    if config.model in BASELINES:
+        return prediction_network(graph)
     try:
         network = build_network(
             config.model,

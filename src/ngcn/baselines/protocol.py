@@ -1,0 +1,75 @@
+"""`Baseline`: what the other rows of the paper's tables have in common."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ngcn.graph import Graph
+
+
+class BaselineError(ValueError):
+    """A setting that a baseline cannot use; the message names it and says what would do."""
+
+
+@dataclass(kw_only=True)
+class Baseline(ABC):
+    """A method that learns from the training nodes of a graph and gives every node its class probabilities.
+
+    The settings are dataclass fields: numbers, words, or yes and no. What is learned goes into attributes whose names
+    end in ``_``. A method that selects on validation nodes may read their labels, and none the labels of test nodes.
+
+    The features of the graph come prepared as the run's ``features`` setting says.
+
+    Example:
+        >>> class Majority(Baseline):
+        ...     title = "Majority"
+        ...     def fit(self, graph, seed):
+        ...         self.share_ = np.bincount(graph.labels[graph.train], minlength=graph.classes) / graph.train.sum()
+        ...     def predict_proba(self, graph):
+        ...         return np.tile(self.share_, (graph.nodes, 1))
+        >>> from ngcn.data import load_dataset
+        >>> majority = Majority()
+        >>> majority.fit(load_dataset("cora"), seed=0)
+        >>> majority.predict_proba(load_dataset("cora")).shape
+        (2708, 7)
+    """
+
+    title: ClassVar[str]  # its name in tables
+    reads_features: ClassVar[bool] = True  # or does it look at the graph alone?
+    multilabel: ClassVar[bool] = False  # can it give a node several labels?
+
+    @abstractmethod
+    def fit(self, graph: Graph, seed: int) -> None:
+        """Learn from the training nodes; the same seed gives the same result."""
+
+    @abstractmethod
+    def predict_proba(self, graph: Graph) -> np.ndarray:
+        """The class probabilities, ``(nodes, classes)``: rows sum to 1, or for multi-label each entry is one."""
+
+
+def undirected(graph: Graph) -> sp.csr_array:
+    """The edge weights W, the same both ways and without self-connections, in float64."""
+    A = graph.adjacency.astype(np.float64).tocsr()
+    A = sp.csr_array(A.maximum(A.T))
+    A.setdiag(0)
+    A.eliminate_zeros()
+    return A
+
+
+def one_hot(graph: Graph) -> np.ndarray:
+    """A row per node with a 1 at its class if it is a training node, else zeros."""
+    Y = np.zeros((graph.nodes, graph.classes))
+    rows = graph.train.nonzero()[0]
+    Y[rows, graph.labels[rows]] = 1
+    return Y
+
+
+def shares(F: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Rows of weights that are 0 or more, divided by their sum; ``prior`` where nothing is known, a row of zeros."""
+    F = np.where(F.sum(axis=1, keepdims=True) > 0, F, prior)
+    return F / F.sum(axis=1, keepdims=True)

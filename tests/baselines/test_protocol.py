@@ -1,0 +1,78 @@
+"""A baseline goes the way of a network: run folder, JSON, evaluate, predict."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, fields
+from pathlib import Path
+
+import numpy as np
+import pytest
+from training.conftest import crowds
+from typer.testing import CliRunner, Result
+
+from ngcn.baselines import BASELINES
+from ngcn.cli import app
+from ngcn.training import Config, ConfigError, Run, RunError, train, train_seeds
+
+Ngcn = Callable[..., Result]
+
+
+@pytest.fixture
+def ngcn(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Ngcn:
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(app, list(arguments))
+
+
+def test_train_evaluate_predict(ngcn: Ngcn) -> None:
+    result = ngcn("train", "cora", "--model", "lp")
+    assert result.exit_code == 0, result.output
+    assert "LP on cora" in result.stdout and "Best step" not in result.stdout
+    assert ngcn("evaluate", "runs/cora-lp").exit_code == 0
+    assert ngcn("predict", "runs/cora-lp", "--out", "lp.csv").exit_code == 0
+    assert len(Path("lp.csv").read_text().splitlines()) == 2709
+    resumed = ngcn("train", "--resume", "--out", "runs/cora-lp", "--json")
+    answer = json.loads(resumed.stdout)
+    assert answer == json.loads(Path("runs/cora-lp/result.json").read_text())
+    assert answer["model"] == "lp" and answer["test_mean"] > 0.6 and answer["scale_weights"] is None
+
+
+def test_settings_on_the_command_line(ngcn: Ngcn) -> None:
+    made = ngcn("train", "cora", "--model", "label-spreading", "--set", "alpha=0.3", "--json")
+    assert json.loads(made.stdout)["config"]["settings"] == {"alpha": 0.3}
+    for wrong in (("--set", "alpha"), ("--set", "alpha=[")):
+        refused = ngcn("train", "cora", "--model", "label-spreading", *wrong)
+        assert refused.exit_code == 2 and "--set takes NAME=VALUE" in refused.stderr
+
+
+def test_a_run_comes_back_from_its_folder(tmp_path: Path) -> None:
+    graph = crowds()
+    result = train(graph, Config(model="lp"), folder=tmp_path / "run")
+    stored = Run.open(tmp_path / "run").result(graph, 0)
+    np.testing.assert_array_equal(*(r.network.graph_models.probabilities for r in (result, stored)))
+    assert stored.val == result.val > 0.8 and stored.history == result.history
+
+
+def test_several_seeds(tmp_path: Path) -> None:
+    run = train_seeds(crowds(), Config(model="lp", seeds=2), tmp_path / "run", threads=2)
+    assert [run.finished(seed) for seed in run.seeds] == [True, True]
+
+
+def test_several_labels_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="lp gives a node one class, but those of 'crowds' have several labels"):
+        train(crowds(labels_per_node=3), Config(model="lp"), folder=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("name", BASELINES)
+def test_every_baseline_keeps_to_the_protocol(name: str) -> None:
+    baseline = BASELINES[name]
+    assert baseline.title and baseline.__doc__
+    assert {type(f.default) for f in fields(baseline)} <= {bool, int, float, str}
+    assert Config(model=name).settings == asdict(baseline())
+
+
+def test_another_graph_of_the_same_size_is_refused(tmp_path: Path) -> None:
+    graph = crowds()
+    train(graph, Config(model="lp"), folder=tmp_path / "run")
+    with pytest.raises(RunError, match="holds what lp says of the graph that it was fitted on"):
+        Run.open(tmp_path / "run").network(graph.reordered(np.arange(60)[::-1]), 0)
