@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ngcn.data import DatasetError, load_dataset
+    from ngcn.explain import explain_node
     from ngcn.graph import Graph, GraphError
     from ngcn.nn import GCN, SAGE, EachTower, Network, PyG, build_network
     from ngcn.ops import Features, Operator, normalize
@@ -15,6 +16,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ngcn.data": ("DatasetError", "load_dataset"),
+    "ngcn.explain": ("explain_node",),
     "ngcn.graph": ("Graph", "GraphError"),
     "ngcn.nn": ("GCN", "SAGE", "EachTower", "Network", "PyG", "build_network"),
     "ngcn.ops": ("Features", "Operator", "normalize"),
@@ -36,6 +38,7 @@ __all__ = [
     "Operator",
     "PyG",
     "build_network",
+    "explain_node",
     "load_dataset",
     "normalize",
     "train",

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ngcn.cli import datasets, evaluate, predict, train
+from ngcn.cli import datasets, evaluate, explain, predict, train
 from ngcn.cli._errors import Verbs
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
 app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
+app.command("explain")(explain.explain)
 app.add_typer(datasets.app, name="datasets")
 
 
