@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from ngcn.explain import Explanation
 
-NEGLIGIBLE = 0.0005  # rounds to 0.0 percentage points
+NEGLIGIBLE = 0.00005  # rounds to 0.00 percentage points
 
 
 def explain(
@@ -113,7 +113,7 @@ def _show_neighbours(why: Explanation, console: Console) -> None:
             table.add_section()
     console.print(table)
     if further := sum(ring.nodes for ring in why.rings if ring.distance > last):
-        console.print(f"{further:,} nodes further away add less than 0.05 points per distance.")
+        console.print(f"{further:,} nodes further away add less than 0.005 points per distance.")
     console.print(
         f"Points: about how many percentage points the probability of {why.label} would lose if the features of this "
         "node were all 0 (gradient times input; negative: it would gain). Without it: the probability then, computed "
@@ -142,7 +142,7 @@ def _counts(points: float) -> bool:
 
 
 def _points(points: float) -> str:
-    return f"{100 * points:+.1f}" if _counts(points) else "0.0"
+    return f"{100 * points:+.2f}" if _counts(points) else "0.00"
 
 
 def _percent(share: float) -> str:

@@ -1,9 +1,7 @@
-"""Why a node got its class: what each scale contributes, and which neighbours and features stand behind it."""
+"""`Explainer`: from a trained network to the explanation of a node."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -11,100 +9,16 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ngcn.explain.explanation import Explanation, Feature, Neighbour, Ring, Vote
+from ngcn.explain.watched import Watched
 from ngcn.graph import UNKNOWN, Graph, GraphError
 from ngcn.nn import Network
-from ngcn.ops import NONE, Dropout, Features, Operator, Reach
+from ngcn.ops import Features, Operator
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from ngcn.training import Run
-
-
-@dataclass(frozen=True)
-class Vote:
-    """What the towers of one power contribute to the class.
-
-    Attributes:
-        power: k, of Â^k.
-        contribution: its part of :attr:`Explanation.score`; the parts of all powers add up to it.
-        weight: how much this power counts, the same at every node; None where towers have no weights (fc, fc2).
-        opinion: the probability that this power, by itself, gives the class; None for fc and fc2.
-    """
-
-    power: int
-    contribution: float
-    weight: float | None
-    opinion: float | None
-
-
-@dataclass(frozen=True)
-class Neighbour:
-    """What the features of one node do for the class at the explained node.
-
-    Attributes:
-        id: the node, by the id of the user's own files.
-        points: what its features add to the probability, to first order (gradient times input): 0.02 says that the
-            probability would be about 2 percentage points lower if the features of this node were all 0.
-        without: the probability with the features of this node set to 0, computed anew; None if not asked for.
-    """
-
-    id: Any
-    points: float
-    without: float | None = None
-
-
-@dataclass(frozen=True)
-class Ring:
-    """The nodes at one distance: ``distance`` edges away on the shortest path; 0 is the explained node itself.
-
-    ``nodes`` counts those that reach the explained node, ``points`` is the sum over all of them, ``strongest`` the few
-    with most points, for or against.
-    """
-
-    distance: int
-    nodes: int
-    points: float
-    strongest: list[Neighbour]
-
-
-@dataclass(frozen=True)
-class Feature:
-    """What one feature does for the class, at the explained node and at all nodes around it.
-
-    ``points`` and ``without`` are those of :class:`Neighbour`, for the feature being 0 at every node; ``own`` is the
-    part of the points that the explained node's own value brings.
-    """
-
-    name: str
-    points: float
-    own: float
-    without: float | None = None
-
-
-@dataclass(frozen=True)
-class Explanation:
-    """Why a node got a class. See :class:`Vote`, :class:`Ring` and :class:`Feature` for what the numbers mean.
-
-    ``score`` is what the votes add up to, and ``score_is`` says what that is: for attention, harmonic, linear and
-    identity the "probability" itself; for fc and fc2 the class's "lead", its logit less the mean logit of all classes,
-    or for multi-label its "log-odds". An fc2 is taken with the hidden units that are switched on at this node, so the
-    sum is exact there too.
-    """
-
-    node: Any
-    label: str
-    probability: float
-    probabilities: dict[str, float]
-    truth: list[str] | None
-    score: float
-    score_is: Literal["probability", "lead", "log-odds"]
-    votes: list[Vote]
-    rings: list[Ring]
-    features: list[Feature]
-
-    def to_dict(self) -> dict[str, Any]:
-        return asdict(self)
 
 
 def explain_node(
@@ -149,12 +63,8 @@ class Explainer:
     @classmethod
     def of(cls, run: Run, graph: Graph | None = None) -> Explainer:
         """For the best seed of a run."""
-        from ngcn.data import load_dataset
-        from ngcn.training.setup import build_inputs
-
-        if graph is None:
-            graph = load_dataset(run.config.dataset, split=run.config.split, seed=run.config.seed)
-        return cls(run.network(graph, run.best_seed), *build_inputs(graph, run.config), graph)
+        graph = run.graph() if graph is None else graph
+        return cls(run.network(graph, run.best_seed), *run.inputs(graph), graph)
 
     @property
     def score_is(self) -> Literal["probability", "lead", "log-odds"]:
@@ -178,9 +88,10 @@ class Explainer:
             features: how many features to name.
             exact: compute ``without`` for all that is named, each by a forward pass.
         """
-        assert self.graph.class_names is not None and self.graph.node_ids is not None
+        ids, classes, names = self.graph.node_ids, self.graph.class_names, self.graph.feature_names
+        assert ids is not None and classes is not None and names is not None
         rows = torch.tensor([node])
-        X = _Watched(self.X)
+        X = Watched(self.X)
         with torch.enable_grad():
             Z = self.network.towers(self.A_hat, X, rows)
             chances = self.chances(self.network.classifier(Z))[0]
@@ -193,7 +104,7 @@ class Explainer:
             if not exact:
                 return None
             with torch.no_grad():
-                logits = self.network(self.A_hat, _Watched(self.X, **left_out), rows)
+                logits = self.network(self.A_hat, Watched(self.X, **left_out), rows)
             return float(self.chances(logits)[0, c])
 
         votes, rings = self._votes(Z, c), []
@@ -201,16 +112,14 @@ class Explainer:
         for hops in np.unique(distance[reached]):
             ring = reached[distance[reached] == hops]
             named = [
-                Neighbour(self.graph.node_ids[u].item(), float(by_node[u]), without(node=u))
-                for u in _largest(by_node, strongest, ring)
+                Neighbour(ids[u].item(), float(by_node[u]), without(node=u)) for u in _largest(by_node, strongest, ring)
             ]
             rings.append(Ring(int(hops), len(ring), float(by_node[ring].sum()), named))
-        names = _feature_names(self.graph)
         return Explanation(
-            node=self.graph.node_ids[node].item(),
-            label=self.graph.class_names[c],
+            node=ids[node].item(),
+            label=classes[c],
             probability=float(chances[c]),
-            probabilities=dict(zip(self.graph.class_names, chances.tolist(), strict=True)),
+            probabilities=dict(zip(classes, chances.tolist(), strict=True)),
             truth=_truth(self.graph, node),
             score=sum(vote.contribution for vote in votes),
             score_is=self.score_is,
@@ -264,61 +173,6 @@ class Explainer:
         return dijkstra(self.A_hat.matrix, unweighted=True, indices=node)
 
 
-class _Watched(Features):
-    """X that remembers what was computed from it, and may leave out the features of a node, or a feature."""
-
-    def __init__(self, X: Features, node: int | None = None, feature: int | None = None) -> None:
-        self.__dict__.update(X.__dict__)
-        self.node, self.feature = node, feature
-        self.products: list[tuple[Tensor, Tensor, Tensor]] = []  # W, X W, and which of its rows are in reach
-        self.inputs: list[Tensor] = []  # X itself, for graph models that take it dense
-
-    def times(
-        self, W: Tensor, powers: int, replicas: int, dropout: Dropout = NONE, reach: Reach | None = None
-    ) -> Tensor:
-        XW = super().times(W, powers, replicas, dropout, reach)
-        if self.node is not None:
-            XW = XW.index_fill(1, torch.tensor([self.node]), 0)
-        if self.feature is not None:
-            column = torch.from_numpy(self.matrix[:, [self.feature]].toarray())
-            XW = XW - column * W[self.feature].reshape(powers, 1, -1)
-        near = torch.ones(XW.shape[:2], dtype=torch.bool)
-        if reach is not None:
-            near = torch.from_numpy(reach.distance <= reach.limits[:, None])
-        self.products.append((W, XW, near[:, :, None]))
-        return XW
-
-    def dense(self) -> Tensor:
-        X = super().dense()
-        if self.node is not None:
-            X[self.node] = 0
-        if self.feature is not None:
-            X[:, self.feature] = 0
-        self.inputs.append(X.requires_grad_(torch.is_grad_enabled()))
-        return X
-
-    def points(self, chance: Tensor, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Gradient times input: by node, by feature, and by feature for `node` alone.
-
-        In X W the row of a node is linear in its features, so its gradient times the row itself is the sum of all that
-        its features do; likewise a row of W sums up what a feature does at all nodes.
-        """
-        by_node, by_feature, own = torch.zeros(self.shape[0]), torch.zeros(self.shape[1]), torch.zeros(self.shape[1])
-        x = torch.from_numpy(self.matrix[[node]].toarray()[0])
-        tensors = [W for W, _, _ in self.products] + [XW for _, XW, _ in self.products] + self.inputs
-        slopes = torch.autograd.grad(chance, tensors)
-        count = len(self.products)
-        for (W, XW, near), of_W, of_XW in zip(self.products, slopes, slopes[count:], strict=False):
-            by_node += torch.where(near, XW.detach() * of_XW, 0).sum(dim=(0, 2))
-            by_feature += (W.detach() * of_W).sum(dim=1)
-            own += x * (W.detach() @ of_XW[:, node].flatten())
-        for X, slope in zip(self.inputs, slopes[2 * count :], strict=True):
-            by_node += (X.detach() * slope).sum(dim=1)
-            by_feature += (X.detach() * slope).sum(dim=0)
-            own += x * slope[node]
-        return by_node.numpy(), by_feature.numpy(), own.numpy()
-
-
 def find_node(graph: Graph, node: Any) -> int:
     """The place of a node in the graph, by its id or the text of it."""
     assert graph.node_ids is not None
@@ -348,13 +202,8 @@ def _truth(graph: Graph, node: int) -> list[str] | None:
     """The known classes of a node; None if they are unknown."""
     assert graph.class_names is not None
     if graph.multilabel:
-        return [graph.class_names[c] for c in np.flatnonzero(graph.labels[node])]
+        return [graph.class_names[int(c)] for c in np.flatnonzero(graph.labels[node])]
     return None if graph.labels[node] == UNKNOWN else [graph.class_names[graph.labels[node]]]
-
-
-def _feature_names(graph: Graph) -> list[str]:
-    names: Iterable[str] | None = getattr(graph, "feature_names", None)
-    return [f"feature {j}" for j in range(graph.features.shape[1])] if names is None else list(names)
 
 
 def _largest(values: np.ndarray, most: int, among: np.ndarray) -> np.ndarray:

@@ -1,0 +1,64 @@
+"""X under observation: what the gradient says of every node and feature, and what happens without one of them."""
+
+from __future__ import annotations
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngcn.ops import NONE, Dropout, Features, Reach
+
+
+class Watched(Features):
+    """X that remembers what was computed from it, and may leave out the features of a node, or a feature."""
+
+    def __init__(self, X: Features, node: int | None = None, feature: int | None = None) -> None:
+        self.__dict__.update(X.__dict__)
+        self.node, self.feature = node, feature
+        self.products: list[tuple[Tensor, Tensor, Tensor]] = []  # W, X W, and which of its rows are in reach
+        self.inputs: list[Tensor] = []  # X itself, for graph models that take it dense
+
+    def times(
+        self, W: Tensor, powers: int, replicas: int, dropout: Dropout = NONE, reach: Reach | None = None
+    ) -> Tensor:
+        XW = super().times(W, powers, replicas, dropout, reach)
+        if self.node is not None:
+            XW = XW.index_fill(1, torch.tensor([self.node]), 0)
+        if self.feature is not None:
+            column = torch.from_numpy(self.matrix[:, [self.feature]].toarray())
+            XW = XW - column * W[self.feature].reshape(powers, 1, -1)
+        near = torch.ones(XW.shape[:2], dtype=torch.bool)
+        if reach is not None:
+            near = torch.from_numpy(reach.distance <= reach.limits[:, None])
+        self.products.append((W, XW, near[:, :, None]))
+        return XW
+
+    def dense(self) -> Tensor:
+        X = super().dense()
+        if self.node is not None:
+            X[self.node] = 0
+        if self.feature is not None:
+            X[:, self.feature] = 0
+        self.inputs.append(X.requires_grad_(torch.is_grad_enabled()))
+        return X
+
+    def points(self, chance: Tensor, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Gradient times input: by node, by feature, and by feature for `node` alone.
+
+        In X W the row of a node is linear in its features, so its gradient times the row itself is the sum of all that
+        its features do; likewise a row of W sums up what a feature does at all nodes.
+        """
+        by_node, by_feature, own = torch.zeros(self.shape[0]), torch.zeros(self.shape[1]), torch.zeros(self.shape[1])
+        x = torch.from_numpy(self.matrix[[node]].toarray()[0])
+        tensors = [W for W, _, _ in self.products] + [XW for _, XW, _ in self.products] + self.inputs
+        slopes = torch.autograd.grad(chance, tensors)
+        count = len(self.products)
+        for (W, XW, near), of_W, of_XW in zip(self.products, slopes, slopes[count:], strict=False):
+            by_node += torch.where(near, XW.detach() * of_XW, 0).sum(dim=(0, 2))
+            by_feature += (W.detach() * of_W).sum(dim=1)
+            own += x * (W.detach() @ of_XW[:, node].flatten())
+        for X, slope in zip(self.inputs, slopes[2 * count :], strict=True):
+            by_node += (X.detach() * slope).sum(dim=1)
+            by_feature += (X.detach() * slope).sum(dim=0)
+            own += x * slope[node]
+        return by_node.numpy(), by_feature.numpy(), own.numpy()

@@ -1,0 +1,55 @@
+import json
+from collections.abc import Callable
+
+import pytest
+from typer.testing import Result
+
+from ngcn import explain_node
+
+Ngcn = Callable[..., Result]
+
+
+@pytest.fixture
+def run(ngcn: Ngcn) -> str:
+    assert ngcn("train", "cora", "--powers", "3", "--replicas", "1", "--steps", "40", "--out", "run").exit_code == 0
+    return "run"
+
+
+def test_the_tables_and_what_their_numbers_mean(ngcn: Ngcn, run: str) -> None:
+    result = ngcn("explain", run, "--node", "1708")
+    why = explain_node(run, 1708)
+    assert result.exit_code == 0, result.output
+    words = " ".join(result.stdout.split())
+    assert f"Node 1708: {why.label}, {100 * why.probability:.1f} % (true: " in words
+    assert f"together that is the probability, {100 * why.probability:.1f} %." in words
+    for vote in why.votes:
+        cells = f"Â^{vote.power} │ {vote.weight:.3f} │ {100 * vote.opinion:.1f} % │ {100 * vote.contribution:.1f} %"
+        assert cells in words
+    itself = why.rings[0].strongest[0]
+    assert f"0 │ the node itself │ {100 * itself.points:+.2f} │ {100 * itself.without:.1f} %" in words
+    neighbour = why.rings[1].strongest[0]
+    assert f"{neighbour.id} │ {100 * neighbour.points:+.2f} │ {100 * neighbour.without:.1f} %" in words
+    assert all(f"│ {feature.name} │ {100 * feature.points:+.2f} │" in words for feature in why.features[:3])
+
+
+def test_json_is_the_explanation(ngcn: Ngcn, run: str) -> None:
+    result = ngcn("explain", run, "--node", "1708", "--class", "Theory", "--json")
+    assert json.loads(result.stdout) == explain_node(run, 1708, label="Theory").to_dict()
+
+
+def test_fully_connected_votes_are_a_lead(ngcn: Ngcn) -> None:
+    ngcn("train", "cora", "--classifier", "fc", "--powers", "2", "--replicas", "1", "--steps", "5", "--out", "fc")
+    words = " ".join(ngcn("explain", "fc", "--node", "3").stdout.split())
+    why = explain_node("fc", 3)
+    assert f"its logit is {why.score:+.2f} above the mean of all classes." in words
+    assert all(f"Â^{vote.power} │ {vote.contribution:+.2f} │" in words for vote in why.votes)
+
+
+def test_what_is_not_there(ngcn: Ngcn, run: str) -> None:
+    unknown = ngcn("explain", run, "--node", "17080")
+    assert unknown.exit_code == 2 and unknown.stderr == (
+        "The graph 'cora' has no node '17080'; did you mean 1780 or 1708 or 1700?\n"
+    )
+    other = ngcn("explain", run, "--node", "1708", "--class", "Teory")
+    assert other.exit_code == 2 and other.stderr == "The graph 'cora' has no class 'Teory'; did you mean Theory?\n"
+    assert ngcn("explain", "nowhere", "--node", "1").exit_code == 2

@@ -1,0 +1,189 @@
+"""Explanations against brute force: leave something out and compute again, or nudge it and look at the slope."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import networkx
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from conftest import random_graph
+from torch import Tensor, nn
+
+from ngcn import EachTower, Graph, Network, build_network
+from ngcn.explain import Explainer, find_node
+from ngcn.graph import GraphError
+from ngcn.nn import MODELS
+from ngcn.ops import Features, normalize
+
+KINDS = [
+    ("ngcn", "attention"),
+    ("ngcn", "harmonic"),
+    ("ngcn", "fc"),
+    ("ngcn", "fc2"),
+    ("nsage", "attention"),
+    ("gcn", "identity"),
+    ("sage", "identity"),
+    ("dcnn", "fc"),
+]
+NODE = 7
+
+
+class Linear(nn.Module):
+    def __init__(self, width_in: int, width_out: int) -> None:
+        super().__init__()
+        self.W = nn.Linear(width_in, width_out)
+
+    def forward(self, P, Z: Tensor) -> Tensor:
+        return P @ self.W(Z)
+
+
+def explainer(model: str, classifier: str, *, multilabel: bool = False, graph: Graph | None = None) -> Explainer:
+    """An untrained network in float64, with attention that prefers some towers."""
+    graph = graph or random_graph(multilabel=multilabel)
+    powers = (1,) if classifier == "identity" else (0, 1, 3)
+    torch.manual_seed(1)
+    network = build_network(
+        model, graph.features.shape[1], graph.classes, powers=powers, classifier=classifier, multilabel=multilabel
+    ).double()
+    if classifier == "attention":
+        nn.init.normal_(network.classifier.scores)
+    A_hat = normalize(graph.adjacency, MODELS[model].normalization).double()
+    return Explainer(network, A_hat, Features(graph.features).double(), graph)
+
+
+def chance(explained: Explainer, matrix: sp.csr_array, label: str) -> float:
+    """The probability of the class with other features, computed in full."""
+    with torch.no_grad():
+        logits = explained.network(explained.A_hat, Features(matrix))
+    return float(explained.chances(logits)[NODE, explained.graph.class_names.index(label)])
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+@pytest.mark.parametrize(("model", "classifier"), KINDS)
+def test_votes_add_up(model: str, classifier: str, multilabel: bool) -> None:
+    explained = explainer(model, classifier, multilabel=multilabel)
+    why = explained.explain(NODE, exact=False)
+    with torch.no_grad():
+        logits = explained.network(explained.A_hat, explained.X)[NODE]
+    chances = explained.chances(logits)
+    assert list(why.probabilities.values()) == pytest.approx(chances.tolist())
+    assert why.probability == pytest.approx(float(chances.max()))
+    score = {
+        "probability": chances.max(),
+        "lead": logits.max() - logits.mean(),
+        "log-odds": logits.max(),
+    }[why.score_is]
+    assert sum(vote.contribution for vote in why.votes) == why.score == pytest.approx(float(score))
+    assert (why.score_is == "probability") == (not classifier.startswith("fc"))
+
+
+def test_a_vote_is_the_weight_times_what_the_power_says_by_itself() -> None:
+    explained = explainer("ngcn", "attention")
+    why = explained.explain(NODE, "2", exact=False)
+    m = explained.network.classifier.weights()
+    with torch.no_grad():
+        says = explained.network.towers(explained.A_hat, explained.X)[NODE].softmax(dim=1)[:, 2]
+    for vote, towers in zip(why.votes, (slice(0, 4), slice(4, 8), slice(8, 12)), strict=True):
+        assert vote.contribution == pytest.approx(float((m * says)[towers].sum()))
+        assert vote.weight == pytest.approx(float(m[towers].sum()))
+        assert vote.weight * vote.opinion == pytest.approx(vote.contribution)
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+@pytest.mark.parametrize(("model", "classifier"), KINDS)
+def test_points_are_the_slope_and_without_is_the_truth(model: str, classifier: str, multilabel: bool) -> None:
+    explained = explainer(model, classifier, multilabel=multilabel)
+    check_against_brute_force(explained)
+
+
+def test_a_graph_model_of_ones_own() -> None:
+    graph = random_graph()
+    network = Network(EachTower(Linear), 12, 3, powers=3, replicas=1, classifier="attention").double()
+    check_against_brute_force(
+        Explainer(network, normalize(graph.adjacency).double(), Features(graph.features).double(), graph)
+    )
+
+
+def check_against_brute_force(explained: Explainer) -> None:
+    why = explained.explain(NODE, strongest=40, features=12)
+    X = explained.X.matrix
+
+    def slope(change: Callable[[float], sp.csr_array]) -> float:
+        h = 1e-5
+        return (chance(explained, change(1 + h), why.label) - chance(explained, change(1 - h), why.label)) / (2 * h)
+
+    def scaled(factor: float, node: int | None = None, feature: int | None = None) -> sp.csr_array:
+        dense = X.toarray()
+        dense[slice(None) if node is None else node, slice(None) if feature is None else feature] *= factor
+        return sp.csr_array(dense)
+
+    neighbours = [neighbour for ring in why.rings for neighbour in ring.strongest]
+    assert neighbours and why.features
+    for u in neighbours:
+        assert u.points == pytest.approx(slope(lambda t, u=u: scaled(t, node=u.id)), abs=1e-6)
+        assert u.without == pytest.approx(chance(explained, scaled(0, node=u.id), why.label))
+    for feature in why.features:
+        j = int(feature.name)
+        assert feature.points == pytest.approx(slope(lambda t, j=j: scaled(t, feature=j)), abs=1e-6)
+        assert feature.own == pytest.approx(slope(lambda t, j=j: scaled(t, node=NODE, feature=j)), abs=1e-6)
+        assert feature.without == pytest.approx(chance(explained, scaled(0, feature=j), why.label))
+    everything = slope(scaled)
+    assert sum(u.points for u in neighbours) == pytest.approx(everything, abs=1e-5)
+    assert sum(ring.points for ring in why.rings) == pytest.approx(everything, abs=1e-5)
+    assert sum(feature.points for feature in why.features) == pytest.approx(everything, abs=1e-5)
+
+
+def test_rings_are_shortest_paths_and_the_strongest_come_first() -> None:
+    explained = explainer("ngcn", "attention")
+    why = explained.explain(NODE, strongest=40, exact=False)
+    undirected = networkx.from_scipy_sparse_array(explained.graph.adjacency, create_using=networkx.DiGraph)
+    hops = networkx.single_source_shortest_path_length(undirected.to_undirected(), NODE)
+    assert [ring.distance for ring in why.rings] == list(range(len(why.rings)))
+    assert len(why.rings) > 2
+    for ring in why.rings:
+        assert all(hops[neighbour.id] == ring.distance for neighbour in ring.strongest)
+        sizes = [abs(neighbour.points) for neighbour in ring.strongest]
+        assert sizes == sorted(sizes, reverse=True) and len(sizes) == ring.nodes
+    few = explained.explain(NODE, strongest=2, exact=False)
+    assert [ring.strongest for ring in few.rings] == [ring.strongest[:2] for ring in why.rings]
+
+
+def test_nodes_out_of_reach_have_no_part() -> None:
+    """Two layers on Â and Â^3 see six hops far; what lies beyond is not computed and must not be looked at."""
+    path = sp.csr_array(sp.diags_array(np.ones(29), offsets=1, shape=(30, 30)))
+    masks = (np.arange(30) * 3 // 30 == third for third in range(3))
+    graph = Graph(path, np.random.default_rng(0).random((30, 5)), np.arange(30) % 3, *masks)
+    explained = explainer("ngcn", "attention", graph=graph)
+    for node in (0, 15, 29):  # one after the other, in memory that others have used
+        why = explained.explain(node, strongest=9, exact=False)
+        named = {neighbour.id for ring in why.rings for neighbour in ring.strongest}
+        assert node in named and named <= set(range(node - 6, node + 7))
+        assert all(np.isfinite(ring.points) for ring in why.rings)
+
+
+def test_another_class_the_truth_and_names() -> None:
+    graph = random_graph()
+    names = [f"word {j}" for j in range(12)]
+    labels = np.where(np.arange(30) == NODE, -1, graph.labels)
+    ids = np.array([f"paper-{i}" for i in range(30)])
+    split = (graph.train & (labels >= 0), graph.val, graph.test)
+    graph = Graph(graph.adjacency, graph.features, labels, *split, ids, ("a", "b", "c"), names)
+    explained = explainer("gcn", "identity", graph=graph)
+    b = explained.explain(NODE, "b", exact=False)
+    assert b.label == "b" and b.probability == b.probabilities["b"]
+    assert b.truth is None and explained.explain(NODE + 1).truth == ["c"]
+    assert b.node == "paper-7" and {feature.name for feature in b.features} <= set(names)
+    assert b.rings[0].strongest[0].without is None
+    with pytest.raises(GraphError, match=r"no class 'd'; there are a, b, c\.$"):
+        explained.explain(NODE, "d")
+
+
+def test_unknown_nodes_get_close_matches(graph: Graph) -> None:
+    assert find_node(graph, 7) == find_node(graph, "7") == 7
+    with pytest.raises(GraphError, match=r"^The graph 'graph' has no node '77'; did you mean 7\?$"):
+        find_node(graph, 77)
+    with pytest.raises(GraphError, match=r"no node 'nobody'; there are 0, 1, 2, 3, 4, \.\.\.$"):
+        find_node(graph, "nobody")
