@@ -16,7 +16,16 @@ if TYPE_CHECKING:
     from ngcn.training.config import Config
     from ngcn.training.run import Run
 
-MODELS = {"ngcn": "N-GCN", "nsage": "N-SAGE", "gcn": "GCN", "sage": "SAGE", "dcnn": "DCNN"}
+MODELS = {
+    "ngcn": "N-GCN",
+    "nsage": "N-SAGE",
+    "gcn": "GCN",
+    "sage": "SAGE",
+    "dcnn": "DCNN",
+    "mlp": "MLP",
+    "cheby": "Chebyshev",
+    "walk-coefficients": "Walk coefficients",
+}
 METRICS = {"accuracy": "Accuracy", "micro_f1": "Micro-F1", "macro_f1": "Macro-F1"}
 BAR = 32  # characters of the longest bar
 

@@ -9,6 +9,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ngcn.nn.classifiers import make_classifier
+from ngcn.nn.polynomial import Polynomial
 from ngcn.ops import Features, Operator
 
 
@@ -76,6 +77,8 @@ class Network(nn.Module):
 
     def scale_weights(self) -> dict[int, float] | None:
         """How much each power counts: the weights of its towers summed. None where towers have no weights (fc)."""
+        if isinstance(self.graph_models, Polynomial):
+            return self.graph_models.scale_weights()
         m = self.classifier.weights()
         if m is None:
             return None

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, Literal
 
+import scipy.sparse as sp
+
+from ngcn.nn.chebyshev import Chebyshev, rescaled_laplacian
 from ngcn.nn.gcn import GCN
 from ngcn.nn.network import Network
+from ngcn.nn.polynomial import WalkCoefficients
 from ngcn.nn.sage import SAGE
+from ngcn.ops import Operator, normalize
 from ngcn.ops.normalize import Normalization
 
 
@@ -17,7 +23,7 @@ class Preset:
     """What a name stands for; the fields are the defaults of a run's settings."""
 
     graph_model: Callable[..., Any]
-    normalization: Normalization
+    normalization: Normalization | Literal["laplacian"]
     powers: tuple[int, ...]
     replicas: int
     classifier: str
@@ -30,6 +36,12 @@ class Preset:
     l2: float = 1e-5
     intermediate: bool = False
 
+    def operator(self, adjacency: sp.csr_array) -> Operator:
+        """Â, or what takes its place."""
+        if self.normalization == "laplacian":
+            return rescaled_laplacian(adjacency)
+        return normalize(adjacency, self.normalization)
+
 
 MODELS = {
     "ngcn": Preset(GCN, "symmetric", (0, 1, 2, 3, 4, 5), 4, "attention", 2, "Network of GCNs (Algorithm 4)"),
@@ -37,6 +49,11 @@ MODELS = {
     "gcn": Preset(GCN, "symmetric", (1,), 1, "identity", 2, "one GCN on Â"),
     "sage": Preset(SAGE, "row", (1,), 1, "identity", 2, "one SAGE on Â"),
     "dcnn": Preset(GCN, "row", (0, 1, 2, 3, 4, 5), 1, "fc", 1, "one layer on each power of the random walk"),
+    "mlp": Preset(GCN, "symmetric", (0,), 1, "identity", 2, "features only: no edge is looked at"),
+    "cheby": Preset(Chebyshev, "laplacian", (0, 1, 2, 3), 1, "identity", 2, "polynomials of the Laplacian"),
+    "walk-coefficients": Preset(
+        WalkCoefficients, "symmetric", (0, 1, 2, 3, 4, 5), 1, "identity", 2, "one GCN on a learned mixture of powers"
+    ),
 }
 
 
@@ -71,14 +88,30 @@ def build_network(
     widths = (hidden,) if model == "dcnn" else (*[hidden] * (layers - 1), classes)
     if model == "dcnn" and layers != 1:
         raise ValueError(f"DCNN has one layer, not {layers}; with more it is ngcn.")
+    powers = preset.powers if powers is None else powers
+    replicas = preset.replicas if replicas is None else replicas
+    classifier = preset.classifier if classifier is None else classifier
+    graph_model = preset.graph_model
+    if graph_model in (Chebyshev, WalkCoefficients):
+        if (replicas, classifier) != (1, "identity"):
+            raise ValueError(f"{model} is one graph model on all powers: replicas are 1 and the classifier identity.")
+        degrees = tuple(range(powers)) if isinstance(powers, int) else tuple(sorted(powers))
+        graph_model, powers = partial(_on_all_powers, graph_model, degrees), (1,)
     return Network(
-        preset.graph_model,
+        graph_model,
         features,
         classes,
-        powers=preset.powers if powers is None else powers,
-        replicas=preset.replicas if replicas is None else replicas,
+        powers=powers,
+        replicas=replicas,
         widths=widths,
-        classifier=preset.classifier if classifier is None else classifier,
+        classifier=classifier,
         dropout=dropout,
         multilabel=multilabel,
     )
+
+
+def _on_all_powers(
+    graph_model: Callable[..., Any], degrees: tuple[int, ...], powers: tuple[int], replicas: int, *rest: Any
+) -> Any:
+    """The only tower of a network, which has all powers to itself."""
+    return graph_model(degrees, *rest)

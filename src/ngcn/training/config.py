@@ -52,7 +52,9 @@ class Config:
         "with mean 0 and deviation 1) or none (as they are); auto is bag for sparse counts and 0/1, else standard.",
     )
 
-    model: str = _setting("ngcn", "ngcn, nsage, gcn, sage, dcnn, or a baseline: lp, label-spreading.")
+    model: str = _setting(
+        "ngcn", "ngcn, nsage, gcn, sage, dcnn, mlp, cheby, walk-coefficients, or a baseline: lp, label-spreading."
+    )
     settings: Mapping[str, Any] = _setting(None, "Settings of a baseline, such as alpha=0.9; see docs/baselines.md.")
     powers: tuple[int, ...] = _setting(None, "Powers of Â: a number K for 0 to K-1, or a list of powers.")
     replicas: int = _setting(None, "Towers per power, each with its own weights.")

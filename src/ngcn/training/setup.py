@@ -12,7 +12,7 @@ from ngcn.baselines import BASELINES
 from ngcn.baselines.predictions import prediction_network
 from ngcn.graph import Graph
 from ngcn.nn import MODELS, Network, build_network
-from ngcn.ops import Features, Operator, bag_of_words, normalize, normalize_rows
+from ngcn.ops import Features, Operator, bag_of_words, normalize_rows
 from ngcn.training.config import Config, ConfigError
 
 
@@ -57,8 +57,8 @@ def build_inputs(graph: Graph, config: Config, preparation: Preparation | None =
 
     ``preparation`` is that of the graph trained on, where this is another one.
     """
-    how = MODELS[config.model].normalization if config.model in MODELS else "symmetric"  # a baseline looks at neither
-    return normalize(graph.adjacency, how), Features((preparation or prepare(graph, config))(graph.features))
+    preset = MODELS.get(config.model, MODELS["gcn"])  # a baseline looks at neither
+    return preset.operator(graph.adjacency), Features((preparation or prepare(graph, config))(graph.features))
 
 
 def load_graph(config: Config) -> Graph:

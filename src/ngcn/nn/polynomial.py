@@ -1,0 +1,100 @@
+r"""Graph models whose layers multiply by a polynomial of Â, the paper's :math:`g(\sum_k q_k \hat{A}^k)`."""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from itertools import pairwise
+
+import torch
+from jaxtyping import Float, Int
+from torch import Tensor, nn
+from torch.nn.functional import dropout
+
+from ngcn.ops import NONE, Dropout, Features, Operator
+
+
+class Polynomial(nn.Module, ABC):
+    r"""A single graph model, :math:`Z \leftarrow \sigma(p(\hat{A}, \mathrm{drop}(Z) W^{(i)}))` in each layer.
+
+    :math:`p` is linear in its second argument; :math:`\sigma` is ReLU, in the last layer what the classifier says.
+
+    Args:
+        powers: the powers (degrees) in the polynomial, ascending.
+        widths: columns of the input and after each layer.
+        dropout: the probability of dropping an input of a layer.
+        activation: :math:`\sigma` of the last layer.
+        matrices: how many matrices a layer has side by side.
+
+    Shape:
+        - X: ``(nodes, widths[0])``
+        - output: ``(rows, 1, widths[-1])``
+    """
+
+    def __init__(
+        self,
+        powers: tuple[int, ...],
+        widths: tuple[int, ...],
+        dropout: float,
+        activation: Callable[[Tensor], Tensor],
+        *,
+        matrices: int = 1,
+    ) -> None:
+        super().__init__()
+        self.powers, self.dropout, self.activation = powers, dropout, activation
+        self.weights = nn.ParameterList()
+        for width_in, width_out in pairwise(widths):
+            bound = math.sqrt(6 / (width_in + width_out))
+            self.weights.append(torch.empty(width_in, matrices * width_out).uniform_(-bound, bound))
+
+    @abstractmethod
+    def polynomial(self, A_hat: Operator, Y: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes width"]:
+        """:math:`p(\\hat{A}, Y)`."""
+
+    def scale_weights(self) -> dict[int, float] | None:
+        """How much each power counts, if it has a weight of its own."""
+        return None
+
+    def forward(
+        self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
+    ) -> Float[Tensor, "rows 1 width"]:
+        mask = Dropout.draw(self.dropout) if self.training else NONE
+        Z = self.polynomial(A_hat, X.times(self.weights[0], powers=1, replicas=1, dropout=mask)[0])
+        for W in self.weights[1:]:
+            Z = self.polynomial(A_hat, dropout(torch.relu(Z), self.dropout, self.training) @ W)
+        return self.activation(Z if rows is None else Z[rows])[:, None]
+
+    def extra_repr(self) -> str:
+        return f"powers={self.powers}, dropout={self.dropout}"
+
+
+class WalkCoefficients(Polynomial):
+    r"""A GCN on a learned mixture of the powers of Â: :math:`Z \leftarrow \sigma(\sum_k q_k \hat{A}^k Z W)`.
+
+    The coefficients q are the softmax of parameters, one per power, that all layers share; the idea is that of
+    S. Abu-El-Haija et al., *Watch your step: learning node embeddings via graph attention*, NeurIPS 2018.
+    N-GCN mixes what towers say of each power instead: :math:`\sum_k q_k g(\hat{A}^k)`.
+    """
+
+    def __init__(
+        self,
+        powers: tuple[int, ...],
+        widths: tuple[int, ...],
+        dropout: float,
+        activation: Callable[[Tensor], Tensor],
+    ) -> None:
+        super().__init__(powers, widths, dropout, activation)
+        self.scores = nn.Parameter(torch.zeros(len(powers)))
+
+    def polynomial(self, A_hat: Operator, Y: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes width"]:
+        step, walked, total = A_hat.power(1), 0, torch.zeros_like(Y)
+        for k, q in zip(self.powers, self.scores.softmax(dim=0), strict=True):
+            for _ in range(k - walked):
+                Y = step @ Y
+            walked, total = k, total + q * Y
+        return total
+
+    def scale_weights(self) -> dict[int, float]:
+        """q."""
+        return dict(zip(self.powers, self.scores.detach().softmax(dim=0).tolist(), strict=True))
