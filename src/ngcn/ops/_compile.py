@@ -8,7 +8,7 @@ from typing import Any
 import numba
 import numpy as np
 
-from ngcn.ops._simd import add_scaled_8, add_scaled_16
+from ngcn.ops._simd import gather_8, gather_16, gather_32, gather_64
 
 # No `nnan`/`ninf`: a diverging model must show as NaN in the loss.
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -36,18 +36,25 @@ def _mix(h: U32) -> U32:
 
 
 @helper
-def kept(key: np.ndarray, counter: int, keep: int) -> U32:
-    """32 independent bits, each 1 with probability ``keep / 65536``, for this counter under this key.
-
-    The binary digits of the probability say how to combine uniform words: from the lowest digit up, OR for a 1 and
-    AND for a 0. One half takes a single word for 32 decisions.
-    """
-    if keep >= 65536:
-        return U32(0xFFFFFFFF)
-    base = U32(_mix(U32(U32(counter) ^ key[0])) + U32(_mix(U32(U32(counter >> 32) ^ key[1]))))
+def lowest_digit(keep: int) -> int:
+    """The place of the lowest 1 among the 16 binary digits of `keep`; 16 for 65536, which is 1.0."""
     digit = 0
     while (keep >> digit) & 1 == 0:
         digit += 1
+    return digit
+
+
+@helper
+def kept(key: np.ndarray, counter: int, keep: int, digit: int) -> U32:
+    """32 independent bits, each 1 with probability ``keep / 65536``, for this counter under this key.
+
+    The binary digits of the probability say how to combine uniform words: from the lowest 1 at `digit` up, OR for a 1
+    and AND for a 0. One half takes a single word for 32 decisions.
+    """
+    if keep >= 65536:
+        return U32(0xFFFFFFFF)
+    high = U32(U32(counter >> 32) * U32(0x9E3779B9))  # almost always 0: no need to mix it as well as the low half
+    base = U32(_mix(U32(U32(counter) ^ key[0])) + U32(high ^ key[1]))
     bits = U32(0)
     while digit < 16:
         word = _mix(U32(base + U32(digit * 0x9E3779B9)))
@@ -57,22 +64,42 @@ def kept(key: np.ndarray, counter: int, keep: int) -> U32:
 
 
 @helper
+def clear(row: np.ndarray, begin: int, stop: int) -> None:
+    """``row[begin:stop] = 0``, which numba would take a second to compile if it were written so."""
+    for c in range(begin, stop):
+        row[c] = 0
+
+
+@helper
 def add_rows(
     out: np.ndarray,
+    at: int,
+    source: np.ndarray,
+    column: int,
+    width: int,
+    rows: np.ndarray,
     begin: int,
     stop: int,
-    a: tuple[float, float, float, float],
-    row0: np.ndarray,
-    row1: np.ndarray,
-    row2: np.ndarray,
-    row3: np.ndarray,
+    factors: np.ndarray,
+    first: int,
+    stride: int,
 ) -> None:
-    """``out[c] += a[0] * row0[c] + ... + a[3] * row3[c]`` for the columns from `begin` to `stop`."""
-    sixteens = begin + (stop - begin) // 16 * 16
-    eights = begin + (stop - begin) // 8 * 8
-    for c in range(begin, sixteens, 16):
-        add_scaled_16(out, c, a[0], row0, a[1], row1, a[2], row2, a[3], row3)
-    if sixteens < eights:
-        add_scaled_8(out, sixteens, a[0], row0, a[1], row1, a[2], row2, a[3], row3)
-    for c in range(eights, stop):
-        out[c] += a[0] * row0[c] + a[1] * row1[c] + a[2] * row2[c] + a[3] * row3[c]
+    """``out[at + c] += factors[first + e * stride] * source[rows[e], column + c]``, summed over e, for c < width."""
+    c = 0
+    while width - c > 32:
+        wide = min(width - c, 64)
+        gather_64(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, wide)
+        c += wide
+    rest = width - c
+    if rest > 16:
+        gather_32(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest)
+    elif rest >= 8:
+        gather_16(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest)
+    elif rest >= 4:
+        gather_8(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest)
+    else:
+        for last in range(c, width):
+            total = out[at + last]
+            for e in range(begin, stop):
+                total += factors[first + e * stride] * source[U32(rows[e]), column + last]
+            out[at + last] = total

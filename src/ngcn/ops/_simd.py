@@ -1,7 +1,7 @@
-"""The two vector instructions that the compiler does not find by itself, written as LLVM IR.
+"""The two inner loops that the compiler does not vectorise by itself, written as LLVM IR.
 
-Inner loops over one tower's columns are short (16, say), and for short loops over arrays that might overlap the
-compiler falls back to scalars. These emit the vector code directly.
+The rows that are summed are short (16 columns of a tower, say), and for short loops over arrays that might overlap the
+compiler falls back to scalars, or to sums that go through memory. These emit the vector code directly.
 """
 
 from __future__ import annotations
@@ -9,79 +9,122 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba.core import types
+from numba.core import cgutils, types
 from numba.extending import intrinsic
 
+LANES = 8
 
-def _add_scaled(lanes: int) -> Any:
+
+def _gather(groups: int, vectors: int, lanes: int = LANES) -> Any:
+    """A sum of scaled rows that stays in registers: `groups` neighbouring pieces of a row, `vectors` for each piece.
+
+    Piece g is `width` columns wide and has a factor of its own::
+
+        out[at + g * width + c] += sum over e from begin to stop of
+            factors[first + e * stride + g * step] * source[rows[e], column + g * width + c]     for c < width
+
+    A piece takes ``vectors * lanes`` columns at most and `lanes` at least: its last vectors move left until they end
+    where it does, and then write some columns twice, with the same value.
+    """
+
     @intrinsic
-    def add_scaled(
+    def add_gathered(
         typing_context: Any,
         out: Any,
+        at: Any,
+        source: Any,
         column: Any,
-        a0: Any,
-        row0: Any,
-        a1: Any,
-        row1: Any,
-        a2: Any,
-        row2: Any,
-        a3: Any,
-        row3: Any,
+        rows: Any,
+        begin: Any,
+        stop: Any,
+        factors: Any,
+        first: Any,
+        stride: Any,
+        step: Any,
+        width: Any,
     ) -> Any:
+        signature = types.void(out, at, source, column, rows, begin, stop, factors, first, stride, step, width)
+
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            number = context.get_value_type(out.dtype)
+            number, whole = context.get_value_type(out.dtype), context.get_value_type(types.intp)
             vector = ir.VectorType(number, lanes)
-            at = context.cast(builder, args[1], column, types.intp)
+            out_, source_, rows_, factors_ = (
+                context.make_array(signature.args[i])(context, builder, args[i]) for i in (0, 2, 4, 7)
+            )
+            at_, column_, begin_, stop_, first_, stride_, step_, width_ = (
+                context.cast(builder, args[i], signature.args[i], types.intp) for i in (1, 3, 5, 6, 8, 9, 10, 11)
+            )
 
-            def pointer(argument: int) -> Any:
-                return _vector_pointer(context, builder, signature.args[argument], args[argument], at, vector)
+            def vector_at(array: Any, offset: Any) -> Any:
+                return builder.bitcast(builder.gep(array.data, [offset]), vector.as_pointer())
 
-            total = builder.load(pointer(0), align=_bytes(number), typ=vector)
-            for argument in (2, 4, 6, 8):
-                scalar = context.cast(builder, args[argument], signature.args[argument], out.dtype)
-                row = builder.load(pointer(argument + 1), align=_bytes(number), typ=vector)
-                product = builder.fmul(_splat(builder, scalar, vector), row, flags=("contract",))
-                total = builder.fadd(total, product, flags=("contract",))
-            builder.store(total, pointer(0), align=_bytes(number))
+            def load(array: Any, offset: Any) -> Any:
+                return builder.load(vector_at(array, offset), align=_bytes(number), typ=vector)
+
+            last = builder.sub(width_, whole(lanes))
+            offsets = []
+            for i in range(groups * vectors):
+                inside = whole(i % vectors * lanes)
+                inside = builder.select(builder.icmp_signed("<", inside, last), inside, last)
+                offsets.append(builder.add(builder.mul(whole(i // vectors), width_), inside))
+            sums = [cgutils.alloca_once(builder, vector) for _ in offsets]  # the compiler makes registers of them
+            for total, offset in zip(sums, offsets, strict=True):
+                builder.store(load(out_, builder.add(at_, offset)), total)
+            pitch = cgutils.unpack_tuple(builder, source_.shape)[1]
+            with cgutils.for_range_slice(builder, begin_, stop_, whole(1), whole) as (e, _):
+                row = context.cast(builder, builder.load(builder.gep(rows_.data, [e])), rows.dtype, types.intp)
+                left = builder.add(builder.mul(row, pitch), column_)
+                first_factor = builder.add(first_, builder.mul(e, stride_))
+                for i, (total, offset) in enumerate(zip(sums, offsets, strict=True)):
+                    if i % vectors == 0:
+                        place = builder.add(first_factor, builder.mul(whole(i // vectors), step_))
+                        factor = _splat(builder, builder.load(builder.gep(factors_.data, [place])), vector)
+                    product = builder.fmul(factor, load(source_, builder.add(left, offset)), flags=("contract",))
+                    builder.store(builder.fadd(builder.load(total), product, flags=("contract",)), total)
+            for total, offset in zip(sums, offsets, strict=True):
+                pointer = vector_at(out_, builder.add(at_, offset))
+                builder.store(builder.load(total), pointer, align=_bytes(number))
             return context.get_dummy_value()
 
-        return types.void(out, column, a0, row0, a1, row1, a2, row2, a3, row3), generate
+        return signature, generate
 
-    return add_scaled
-
-
-# out[c] += a0 * row0[c] + a1 * row1[c] + a2 * row2[c] + a3 * row3[c] for the 8 or 16 columns c from `column` on
-add_scaled_8 = _add_scaled(8)
-add_scaled_16 = _add_scaled(16)
+    return add_gathered
 
 
-@intrinsic
-def spread_bits(typing_context: Any, out: Any, column: Any, bits: Any, value: Any) -> Any:
-    """``out[column + b] = value if bit b of bits is set else 0`` for the 32 bits of a uint32."""
+gather_64, gather_32, gather_16 = _gather(1, 8), _gather(1, 4), _gather(1, 2)  # one piece, up to so many columns
+gather_8 = _gather(1, 2, lanes=4)
+gather_4x16 = _gather(4, 2)
 
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        number = context.get_value_type(out.dtype)
-        vector, integers = ir.VectorType(number, 32), ir.VectorType(ir.IntType(32), 32)
-        at = context.cast(builder, args[1], column, types.intp)
-        masks = ir.Constant(integers, [1 << b for b in range(32)])
-        chosen = builder.and_(_splat(builder, args[2], integers), masks)
-        is_set = builder.icmp_unsigned("!=", chosen, ir.Constant(integers, [0] * 32))
-        value_cast = context.cast(builder, args[3], value, out.dtype)
-        result = builder.select(is_set, _splat(builder, value_cast, vector), ir.Constant(vector, [0.0] * 32))
-        target = _vector_pointer(context, builder, out, args[0], at, vector)
-        builder.store(result, target, align=_bytes(number))
-        return context.get_dummy_value()
 
-    return types.void(out, column, types.uint32, value), generate
+def _spread(lanes: int) -> Any:
+    @intrinsic
+    def spread_bits(typing_context: Any, out: Any, column: Any, bits: Any, value: Any) -> Any:
+        """``out[column + b] = value if bit b of bits is set else 0`` for the lowest `lanes` bits of a uint32."""
+
+        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+            number = context.get_value_type(out.dtype)
+            vector, integers = ir.VectorType(number, lanes), ir.VectorType(ir.IntType(32), lanes)
+            at = context.cast(builder, args[1], column, types.intp)
+            masks = ir.Constant(integers, [1 << b for b in range(lanes)])
+            chosen = builder.and_(_splat(builder, args[2], integers), masks)
+            is_set = builder.icmp_unsigned("!=", chosen, ir.Constant(integers, [0] * lanes))
+            value_cast = context.cast(builder, args[3], value, out.dtype)
+            result = builder.select(is_set, _splat(builder, value_cast, vector), ir.Constant(vector, [0.0] * lanes))
+            data = context.make_array(out)(context, builder, args[0]).data
+            pointer = builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
+            builder.store(result, pointer, align=_bytes(number))
+            return context.get_dummy_value()
+
+        return types.void(out, column, types.uint32, value), generate
+
+    return spread_bits
+
+
+spread_8, spread_32 = _spread(8), _spread(32)
 
 
 def _bytes(number: Any) -> int:
     return 4 if isinstance(number, ir.FloatType) else 8
-
-
-def _vector_pointer(context: Any, builder: Any, array_type: Any, array: Any, offset: Any, vector: Any) -> Any:
-    data = context.make_array(array_type)(context, builder, array).data
-    return builder.bitcast(builder.gep(data, [offset]), vector.as_pointer())
 
 
 def _splat(builder: Any, scalar: Any, vector: Any) -> Any:

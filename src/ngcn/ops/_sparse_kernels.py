@@ -12,131 +12,183 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ngcn.ops._compile import BLOCK, U32, add_rows, kept, kernel
-from ngcn.ops._simd import add_scaled_16, spread_bits
+from ngcn.ops._compile import BLOCK, add_rows, clear, helper, kept, kernel, lowest_digit
+from ngcn.ops._simd import gather_4x16, spread_8, spread_32
+
+ENTRIES = 32  # non-zeros of a row that are summed before the next are looked at: their factors stay in the L1 cache
 
 
 @kernel
-def sparse_times_dense(
+def multiply_powers(
     indptr: np.ndarray,
     indices: np.ndarray,
     weights: np.ndarray,
-    source: np.ndarray,
+    Z: np.ndarray,
     out: np.ndarray,
+    work: np.ndarray,
+    powers: np.ndarray,
     distance: np.ndarray,
-    limit: int,
+    limits: np.ndarray,
+    outward: int,
 ) -> None:
-    """``out = A @ source`` in the rows up to distance `limit`."""
-    rows = indptr.size - 1
-    zero = weights.dtype.type(0)
-    for block in numba.prange((rows + BLOCK - 1) // BLOCK):
-        for v in range(block * BLOCK, min(rows, (block + 1) * BLOCK)):
-            target = out[v]
-            target[:] = 0
-            if distance[v] > limit:
-                continue
-            last = indptr[v + 1] - 1
-            for e in range(indptr[v], indptr[v + 1], 4):  # four neighbours at a time: the sums are loaded once
-                e1, e2, e3 = min(e + 1, last), min(e + 2, last), min(e + 3, last)
-                a = (
-                    weights[e],
-                    weights[e1] if e + 1 <= last else zero,
-                    weights[e2] if e + 2 <= last else zero,
-                    weights[e3] if e + 3 <= last else zero,
-                )
-                row0, row1 = source[U32(indices[e])], source[U32(indices[e1])]
-                row2, row3 = source[U32(indices[e2])], source[U32(indices[e3])]
-                add_rows(target, 0, target.size, a, row0, row1, row2, row3)
+    """``out[p] = A^powers[p] @ Z[p]``.
+
+    The s-th product of block p is computed up to distance ``limits[p] + s * outward``. `work` is two blocks of scratch.
+    """
+    rows, columns = Z.shape[1:]
+    shares = (rows + BLOCK - 1) // BLOCK
+    for p in range(len(powers)):
+        for s in range(min(1, powers[p]), powers[p] + 1):
+            source = Z[p] if s <= 1 else work[(s - 1) % 2]
+            product = out[p] if s == powers[p] else work[s % 2]
+            limit = limits[p] + s * outward
+            for share in numba.prange(shares):
+                for v in range(share * BLOCK, min(rows, (share + 1) * BLOCK)):
+                    target = product[v]
+                    clear(target, 0, columns)
+                    if distance[v] > limit:
+                        continue
+                    if s == 0:  # A^0: copy
+                        for c in range(columns):
+                            target[c] = source[v, c]
+                    else:
+                        add_rows(target, 0, source, 0, columns, indices, indptr[v], indptr[v + 1], weights, 0, 1)
+
+
+@helper
+def _mask_factors(
+    factors: np.ndarray,
+    per_entry: int,
+    values: np.ndarray,
+    entries: np.ndarray,
+    begin: int,
+    stop: int,
+    scale: float,
+    key: np.ndarray,
+    keep: int,
+    digit: int,
+) -> None:
+    """``factors[(e - begin) * per_entry + t] = x_e * mask_e,t / keep`` for all towers t."""
+    words = (per_entry + 31) // 32
+    for e in range(begin, stop):
+        for w in range(words):
+            at, bits = (e - begin) * per_entry + w * 32, kept(key, entries[e] * words + w, keep, digit)
+            if per_entry == 8:
+                spread_8(factors, at, bits, values[e] * scale)
+            else:
+                spread_32(factors, at, bits, values[e] * scale)
+
+
+@helper
+def _factors_per_entry(towers: int) -> int:
+    return 8 if towers <= 8 else (towers + 31) // 32 * 32
 
 
 @kernel
-def sparse_times_towers(
+def features_times(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    values: np.ndarray,
+    entries: np.ndarray,
+    W: np.ndarray,
+    out: np.ndarray,
+    towers: int,
+    key: np.ndarray,
+    keep: int,
+    distance: np.ndarray,
+    first: np.ndarray,
+) -> None:
+    """``out[p, i, tower] = sum_j x_ij * mask_ij,tower / keep * W[j, tower]``: X W, each tower with its own mask.
+
+    In W all towers stand side by side: the random bits of a non-zero serve them all. `entries` numbers the non-zeros
+    alike in X and in its transpose: it is the counter of the mask, which therefore agrees between the two without
+    being stored. ``first[d]`` is the first power that matters at distance d.
+    """
+    powers, rows, columns = out.shape
+    width = columns * powers // towers
+    per_entry = _factors_per_entry(towers)
+    scale, digit = values.dtype.type(65536 / keep), lowest_digit(keep)
+    for share in numba.prange((rows + BLOCK - 1) // BLOCK):
+        factors = np.empty(ENTRIES * per_entry, values.dtype)
+        sums = np.empty(towers * width, values.dtype)
+        for i in range(share * BLOCK, min(rows, (share + 1) * BLOCK)):
+            low = first[distance[i]]
+            for p in range(low):
+                clear(out[p, i], 0, columns)
+            if low >= powers:
+                continue
+            clear(sums, low * columns, towers * width)
+            first_tower = low * towers // powers
+            if keep >= 65536:
+                at = low * columns
+                add_rows(sums, at, W, at, towers * width - at, indices, indptr[i], indptr[i + 1], values, 0, 1)
+            else:
+                for begin in range(indptr[i], indptr[i + 1], ENTRIES):
+                    stop = min(begin + ENTRIES, indptr[i + 1])
+                    _mask_factors(factors, per_entry, values, entries, begin, stop, scale, key, keep, digit)
+                    t = first_tower
+                    while width == 16 and t + 4 <= towers:  # the paper's width: four towers fill the registers
+                        f = t - begin * per_entry
+                        gather_4x16(sums, t * 16, W, t * 16, indices, begin, stop, factors, f, per_entry, 1, 16)
+                        t += 4
+                    while t < towers:
+                        at, f = t * width, t - begin * per_entry
+                        add_rows(sums, at, W, at, width, indices, begin, stop, factors, f, per_entry)
+                        t += 1
+            for p in range(low, powers):
+                for c in range(columns):
+                    out[p, i, c] = sums[p * columns + c]
+
+
+@kernel
+def transposed_features_times(
     parts: int,
     indptr: np.ndarray,
     indices: np.ndarray,
     values: np.ndarray,
     entries: np.ndarray,
-    dense: np.ndarray,
+    G: np.ndarray,
     out: np.ndarray,
     towers: int,
     key: np.ndarray,
     keep: int,
-    distance_out: np.ndarray,
-    distance_in: np.ndarray,
+    distance: np.ndarray,
     first: np.ndarray,
-    shares: int,
+    shares: np.ndarray,
 ) -> None:
-    """``out[i] = sum_j x_ij * mask_ij,tower / keep * dense[j]``: X W, and with X transposed X^T G.
+    """``out[j, tower] = sum_i x_ij * mask_ij,tower / keep * G[p, i, tower]``: X^T G, the gradient of W.
 
-    Here, and only here, all towers stand side by side in one matrix: the random bits of a non-zero serve them all.
-    `entries` numbers the non-zeros alike in X and in its transpose: it is the counter of the mask, which therefore
-    agrees between the two without being stored. ``first[d]`` is the first tower that matters at distance d, of a row
-    of `out` by `distance_out` or of `dense` by `distance_in`.
-
-    The matrix comes in vertical `parts`, one CSR after the other, so that the rows of `dense` which a part refers to
-    stay in the cache; each thread takes one of the `shares` of the rows through all parts.
+    X^T comes in vertical `parts`, one CSR after the other, so that the rows of G which a part refers to stay in the
+    cache; ``shares[s]`` to ``shares[s + 1]`` are the rows of `out` that one thread takes through all parts.
     """
-    rows, columns = out.shape
-    width = columns // towers
-    words = (towers + 31) // 32
-    scale = values.dtype.type(65536 / keep)
-    zero = values.dtype.type(0)
-    for share in numba.prange(shares):
-        factor = np.empty((4, words * 32), values.dtype)
-        factor0, factor1, factor2, factor3 = factor[0], factor[1], factor[2], factor[3]
-        begin_row, end_row = share * rows // shares, (share + 1) * rows // shares
-        out[begin_row:end_row] = 0
+    powers, _, columns = G.shape
+    replicas = towers // powers
+    width = columns // replicas
+    rows = out.shape[0]
+    per_entry = _factors_per_entry(towers)
+    scale, digit = values.dtype.type(65536 / keep), lowest_digit(keep)
+    for share in numba.prange(len(shares) - 1):
+        factors = np.empty(ENTRIES * per_entry, values.dtype)
         for part in range(parts):
-            for i in range(begin_row, end_row):
-                target = out[i]
-                low = first[distance_out[i]]
-                if low >= towers:
-                    continue
-                start, last = indptr[part * rows + i], indptr[part * rows + i + 1] - 1
-                for e in range(start, last + 1, 4):  # four non-zeros at a time: the sums are loaded once
-                    e1, e2, e3 = min(e + 1, last), min(e + 2, last), min(e + 3, last)
-                    j0, j1, j2, j3 = U32(indices[e]), U32(indices[e1]), U32(indices[e2]), U32(indices[e3])
-                    x0 = values[e]
-                    x1 = values[e1] if e + 1 <= last else zero
-                    x2 = values[e2] if e + 2 <= last else zero
-                    x3 = values[e3] if e + 3 <= last else zero
-                    reached = min(
-                        min(first[distance_in[j0]], first[distance_in[j1]]),
-                        min(first[distance_in[j2]], first[distance_in[j3]]),
-                    )
-                    begin = max(low, reached)
-                    row0, row1, row2, row3 = dense[j0], dense[j1], dense[j2], dense[j3]
-                    if keep >= 65536:
-                        add_rows(target, begin * width, columns, (x0, x1, x2, x3), row0, row1, row2, row3)
+            for j in range(shares[share], shares[share + 1]):
+                if part == 0:
+                    clear(out[j], 0, towers * width)
+                end = indptr[part * rows + j + 1]
+                for begin in range(indptr[part * rows + j], end, ENTRIES):
+                    stop = min(begin + ENTRIES, end)
+                    low = powers
+                    for e in range(begin, stop):
+                        low = min(low, first[distance[indices[e]]])
+                    if low == powers:
                         continue
-                    for w in range(words):
-                        spread_bits(factor0, w * 32, kept(key, entries[e] * words + w, keep), x0 * scale)
-                        spread_bits(factor1, w * 32, kept(key, entries[e1] * words + w, keep), x1 * scale)
-                        spread_bits(factor2, w * 32, kept(key, entries[e2] * words + w, keep), x2 * scale)
-                        spread_bits(factor3, w * 32, kept(key, entries[e3] * words + w, keep), x3 * scale)
-                    if width == 16:  # the paper's width: no loop and no remainder
-                        for t in range(begin, towers):
-                            a0, a1, a2, a3 = factor0[t], factor1[t], factor2[t], factor3[t]
-                            add_scaled_16(target, t * 16, a0, row0, a1, row1, a2, row2, a3, row3)
-                    else:
-                        for t in range(begin, towers):
-                            a = (factor0[t], factor1[t], factor2[t], factor3[t])
-                            add_rows(target, t * width, (t + 1) * width, a, row0, row1, row2, row3)
-
-
-@kernel
-def wide_to_blocks(wide: np.ndarray, blocks: np.ndarray) -> None:
-    """From all towers side by side to a contiguous block per power."""
-    powers, rows, columns = blocks.shape
-    for v in numba.prange(rows):
-        for p in range(powers):
-            blocks[p, v] = wide[v, p * columns : (p + 1) * columns]
-
-
-@kernel
-def blocks_to_wide(blocks: np.ndarray, wide: np.ndarray) -> None:
-    """The inverse of `wide_to_blocks`."""
-    powers, rows, columns = blocks.shape
-    for v in numba.prange(rows):
-        for p in range(powers):
-            wide[v, p * columns : (p + 1) * columns] = blocks[p, v]
+                    _mask_factors(factors, per_entry, values, entries, begin, stop, scale, key, keep, digit)
+                    for p in range(low, powers):
+                        r = 0
+                        while width == 16 and r + 4 <= replicas:
+                            at, f = p * columns + r * 16, p * replicas + r - begin * per_entry
+                            gather_4x16(out[j], at, G[p], r * 16, indices, begin, stop, factors, f, per_entry, 1, 16)
+                            r += 4
+                        while r < replicas:
+                            at, f = p * columns + r * width, p * replicas + r - begin * per_entry
+                            add_rows(out[j], at, G[p], r * width, width, indices, begin, stop, factors, f, per_entry)
+                            r += 1

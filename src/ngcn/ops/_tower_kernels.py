@@ -8,8 +8,8 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ngcn.ops._compile import BLOCK, add_rows, kept, kernel
-from ngcn.ops._simd import add_scaled_8, spread_bits
+from ngcn.ops._compile import BLOCK, add_rows, clear, kept, kernel, lowest_digit
+from ngcn.ops._simd import spread_32
 
 
 @kernel
@@ -19,7 +19,7 @@ def relu_dropout(
     """``out = max(Y, 0) * mask / keep``."""
     blocks, rows, columns = Y.shape
     words = (columns + 31) // 32
-    scale, zero = Y.dtype.type(65536 / keep), Y.dtype.type(0)
+    scale, zero, digit = Y.dtype.type(65536 / keep), Y.dtype.type(0), lowest_digit(keep)
     shares = (rows + BLOCK - 1) // BLOCK
     for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
@@ -27,10 +27,10 @@ def relu_dropout(
         for v in range(begin, min(rows, begin + BLOCK)):
             y, target = Y[p, v], out[p, v]
             if distance[v] > limits[p]:
-                target[:] = 0
+                clear(target, 0, columns)
                 continue
             for w in range(words):
-                spread_bits(mask, w * 32, kept(key, (p * rows + v) * words + w, keep), scale)
+                spread_32(mask, w * 32, kept(key, (p * rows + v) * words + w, keep, digit), scale)
             for c in range(columns):
                 target[c] = mask[c] * (zero if y[c] < 0 else y[c])  # NaN stays NaN
 
@@ -54,17 +54,17 @@ def relu_normalize_dropout(
     blocks, rows, columns = Y.shape
     width = columns // replicas
     words = (columns + 31) // 32
-    scale, zero = Y.dtype.type(65536 / keep), Y.dtype.type(0)
+    scale, zero, digit = Y.dtype.type(65536 / keep), Y.dtype.type(0), lowest_digit(keep)
     shares = (rows + BLOCK - 1) // BLOCK
     for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
         p, begin = share // shares, share % shares * BLOCK
         for v in range(begin, min(rows, begin + BLOCK)):
             if distance[v] > limits[p]:
-                out[p, v] = 0
+                clear(out[p, v], 0, columns)
                 continue
             for w in range(words):
-                spread_bits(mask, w * 32, kept(key, (p * rows + v) * words + w, keep), scale)
+                spread_32(mask, w * 32, kept(key, (p * rows + v) * words + w, keep, digit), scale)
             for left in range(0, columns, width):
                 y, target, m = Y[p, v, left : left + width], out[p, v, left : left + width], mask[left : left + width]
                 square = zero
@@ -91,17 +91,17 @@ def relu_normalize_dropout_backward(
     blocks, rows, columns = Y.shape
     width = columns // replicas
     words = (columns + 31) // 32
-    scale, zero = Y.dtype.type(65536 / keep), Y.dtype.type(0)
+    scale, zero, digit = Y.dtype.type(65536 / keep), Y.dtype.type(0), lowest_digit(keep)
     shares = (rows + BLOCK - 1) // BLOCK
     for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
         p, begin = share // shares, share % shares * BLOCK
         for v in range(begin, min(rows, begin + BLOCK)):
             if distance[v] > limits[p]:
-                out[p, v] = 0
+                clear(out[p, v], 0, columns)
                 continue
             for w in range(words):
-                spread_bits(mask, w * 32, kept(key, (p * rows + v) * words + w, keep), scale)
+                spread_32(mask, w * 32, kept(key, (p * rows + v) * words + w, keep, digit), scale)
             for left in range(0, columns, width):
                 y, g = Y[p, v, left : left + width], G[p, v, left : left + width]
                 target, m = out[p, v, left : left + width], mask[left : left + width]
@@ -121,66 +121,41 @@ def times_matrices(H: np.ndarray, W: np.ndarray, out: np.ndarray, distance: np.n
     """``out[p, v, r] = H[p, v, r] @ W[p, r]`` for W of shape ``(powers, replicas, width in, width out)``."""
     blocks, replicas, inner, outer = W.shape
     rows = H.shape[1]
-    padded = (outer + 7) // 8 * 8  # whole vectors, also for 7 classes
-    zero = H.dtype.type(0)
-    shares = (rows + 4 * BLOCK - 1) // (4 * BLOCK)
+    shares = (rows + BLOCK - 1) // BLOCK
+    lines = np.arange(inner, dtype=np.int32)
     for share in numba.prange(blocks * shares):
-        p, begin = share // shares, share % shares * 4 * BLOCK
-        matrices = np.zeros((replicas, inner, padded), W.dtype)
-        matrices[:, :, :outer] = W[p]
-        sums = np.empty((replicas, padded), W.dtype)
-        for v in range(begin, min(rows, begin + 4 * BLOCK)):
+        p, begin = share // shares, share % shares * BLOCK
+        for v in range(begin, min(rows, begin + BLOCK)):
             target = out[p, v]
-            if distance[v] > limits[p]:
-                target[:] = 0
-                continue
-            sums[:] = 0
-            for k in range(0, inner, 4):
-                k1, k2, k3 = min(k + 1, inner - 1), min(k + 2, inner - 1), min(k + 3, inner - 1)
-                use1, use2, use3 = k + 1 < inner, k + 2 < inner, k + 3 < inner
-                for r in range(replicas):  # inside, so that there is always a sum that does not wait for the last
-                    matrix, h = matrices[r], H[p, v, r * inner : (r + 1) * inner]
-                    a0, a1, a2, a3 = h[k], h[k1] if use1 else zero, h[k2] if use2 else zero, h[k3] if use3 else zero
-                    for c in range(0, padded, 8):
-                        add_scaled_8(sums[r], c, a0, matrix[k], a1, matrix[k1], a2, matrix[k2], a3, matrix[k3])
-            for r in range(replicas):
-                for c in range(outer):
-                    target[r * outer + c] = sums[r, c]
+            clear(target, 0, replicas * outer)
+            if distance[v] <= limits[p]:
+                for r in range(replicas):
+                    add_rows(target, r * outer, W[p, r], 0, outer, lines, 0, inner, H[p, v], r * inner, 1)
 
 
 @kernel
 def outer_products(H: np.ndarray, G: np.ndarray, partial: np.ndarray, distance: np.ndarray, limits: np.ndarray) -> None:
     """``partial.sum(0)[p, r] = G[p, :, r]^T @ H[p, :, r]``: the weight gradient, over fixed shares of the rows.
 
-    The shares are as many as `partial` has matrices, whatever the number of threads: the same bits come out.
+    `partial` is zero before. The shares are as many as it has matrices, whatever the number of threads: the same bits
+    come out.
     """
     shares, blocks, replicas, outer, inner = partial.shape
-    rows = H.shape[1]
-    zero = H.dtype.type(0)
+    nodes = H.shape[1]
+    columns = replicas * outer
     for share in numba.prange(shares):
-        total = partial[share]
-        total[:] = 0
-        begin, end = share * rows // shares, (share + 1) * rows // shares
+        begin, end = share * nodes // shares, (share + 1) * nodes // shares
+        rows = np.empty(end - begin, np.int32)
+        factors = np.empty((end - begin) * columns, G.dtype)
         for p in range(blocks):
-            for v in range(begin, end, 4):
-                v1, v2, v3 = min(v + 1, end - 1), min(v + 2, end - 1), min(v + 3, end - 1)
-                if min(min(distance[v], distance[v1]), min(distance[v2], distance[v3])) > limits[p]:
-                    continue
-                g0, g1, g2, g3 = G[p, v], G[p, v1], G[p, v2], G[p, v3]
-                for r in range(replicas):
-                    left, right = r * inner, (r + 1) * inner
-                    h0, h1, h2, h3 = (
-                        H[p, v, left:right],
-                        H[p, v1, left:right],
-                        H[p, v2, left:right],
-                        H[p, v3, left:right],
-                    )
-                    for j in range(outer):
-                        c = r * outer + j
-                        a = (
-                            g0[c],
-                            g1[c] if v + 1 < end else zero,
-                            g2[c] if v + 2 < end else zero,
-                            g3[c] if v + 3 < end else zero,
-                        )
-                        add_rows(total[p, r, j], 0, inner, a, h0, h1, h2, h3)
+            count = 0
+            for v in range(begin, end):
+                if distance[v] <= limits[p]:
+                    rows[count] = v
+                    for c in range(columns):
+                        factors[count * columns + c] = G[p, v, c]
+                    count += 1
+            for r in range(replicas):
+                for c in range(outer):
+                    f = r * outer + c
+                    add_rows(partial[share, p, r, c], 0, H[p], r * inner, inner, rows, 0, count, factors, f, columns)

@@ -10,9 +10,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ngcn.ops._compile import BLOCK
 from ngcn.ops._memory import empty
-from ngcn.ops._sparse_kernels import blocks_to_wide, sparse_times_towers, wide_to_blocks
+from ngcn.ops._sparse_kernels import features_times, transposed_features_times
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
 
@@ -28,9 +27,10 @@ class Features:
         X = sp.csr_array(matrix)
         self.shape: tuple[int, int] = X.shape
         self.matrix = X
-        # Each is (parts, indptr, indices, values, number of the entry), as `sparse_times_towers` takes it.
-        self.rows = (1, X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.arange(X.nnz))
-        self.columns = _transposed_in_parts(X, rows_per_part=1024)
+        # (indptr, indices, values, number of the entry) as the kernels take them; of X^T, the number of parts first
+        self.rows = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.arange(X.nnz))
+        self.columns = _transposed_in_parts(X)
+        self.entries_before = np.concatenate([[0], np.cumsum(np.bincount(X.indices, minlength=X.shape[1]))])
 
     def dense(self) -> Float[Tensor, "nodes features"]:
         return torch.from_numpy(self.matrix.toarray())
@@ -64,39 +64,33 @@ class Features:
         return f"Features(nodes={self.shape[0]}, features={self.shape[1]}, entries={self.matrix.nnz})"
 
 
-def _transposed_in_parts(X: sp.csr_array, rows_per_part: int) -> tuple[Any, ...]:
+def _transposed_in_parts(X: sp.csr_array) -> tuple[Any, ...]:
     """X^T for the weight gradient X^T G, in vertical parts: the rows of G that a part needs fit into the cache."""
-    row = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
-    parts = -(-X.shape[0] // rows_per_part)
-    line = row // rows_per_part * X.shape[1] + X.indices  # of the stacked CSR matrices
+    nodes, features = X.shape
+    parts = max(1, min(nodes // 256, X.nnz // (4 * features)))  # a line of a part should have some entries
+    part = np.repeat(np.arange(nodes) * parts // nodes, np.diff(X.indptr))
+    line = part * features + X.indices  # of the stacked CSR matrices
     order = np.argsort(line, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=parts * X.shape[1]))])
-    return parts, indptr, row[order].astype(np.int32), X.data[order], order
+    indptr = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=parts * features))])
+    row = np.repeat(np.arange(nodes, dtype=np.int32), np.diff(X.indptr))
+    return parts, indptr, row[order], X.data[order], order
 
 
 class _Times(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, W: Tensor, X: Features, powers: int, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
-        nodes, features = X.shape
-        mask = powers * replicas, dropout.key, dropout.keep
-        first_tower = reach.first_block * replicas
-        ctx.settings = X, mask, reach.distance, first_tower
-        wide = empty((nodes, W.shape[1]), X.matrix.dtype)
-        everywhere = np.zeros(features, dtype=np.int32)
-        shares = -(-nodes // BLOCK)
-        sparse_times_towers(*X.rows, W.detach().numpy(), wide, *mask, reach.distance, everywhere, first_tower, shares)
-        out = empty((powers, nodes, W.shape[1] // powers), wide.dtype)
-        wide_to_blocks(wide, out)
+        ctx.settings = X, powers * replicas, dropout.key, dropout.keep, reach.distance, reach.first_block
+        out = empty((powers, X.shape[0], W.shape[1] // powers), X.matrix.dtype)
+        features_times(*X.rows, W.detach().numpy(), out, *ctx.settings[1:])
         return torch.from_numpy(out)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        X, mask, distance, first_tower = ctx.settings
-        blocks = grads[0].contiguous().numpy()
-        powers, nodes, columns = blocks.shape
-        G = empty((nodes, powers * columns), blocks.dtype)
-        blocks_to_wide(blocks, G)
-        out = empty((X.shape[1], powers * columns), G.dtype)
-        everywhere = np.zeros(X.shape[1], dtype=np.int32)
-        sparse_times_towers(*X.columns, G, out, *mask, everywhere, distance, first_tower, torch.get_num_threads())
+        X, *mask_and_reach = ctx.settings
+        G = grads[0].contiguous().numpy()
+        out = empty((X.shape[1], G.shape[0] * G.shape[2]), G.dtype)
+        threads = torch.get_num_threads()
+        shares = np.searchsorted(X.entries_before, np.linspace(0, X.matrix.nnz, threads + 1))
+        shares[0], shares[-1] = 0, X.shape[1]
+        transposed_features_times(*X.columns, G, out, *mask_and_reach, shares)
         return torch.from_numpy(out), None, None, None, None, None

@@ -9,8 +9,8 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
-from ngcn.ops._memory import empty_like
-from ngcn.ops._sparse_kernels import sparse_times_dense
+from ngcn.ops._memory import empty, empty_like
+from ngcn.ops._sparse_kernels import multiply_powers
 from ngcn.ops.operator import Operator
 from ngcn.ops.reach import Reach
 
@@ -44,32 +44,17 @@ class _Propagate(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, Z: Tensor, A_hat: Operator, powers: tuple[int, ...], reach: Reach) -> Tensor:
         ctx.settings = A_hat, powers, reach
-        limits = [[reach.layers * k - s for s in range(k + 1)] for k in powers]
-        return torch.from_numpy(_multiply(A_hat, Z.detach().contiguous().numpy(), reach.distance, limits))
+        return _multiply(A_hat, Z.detach(), powers, reach, reach.layers, outward=-1)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         # The gradient starts where the layer's result is wanted, one layer on, and spreads by a hop per product.
         A_hat, powers, reach = ctx.settings
-        limits = [[(reach.layers - 1) * k + s for s in range(k + 1)] for k in powers]
-        return (
-            torch.from_numpy(_multiply(A_hat.T, grads[0].contiguous().numpy(), reach.distance, limits)),
-            None,
-            None,
-            None,
-        )
+        return _multiply(A_hat.T, grads[0], powers, reach, reach.layers - 1, outward=1), None, None, None
 
 
-def _multiply(A: Operator, Z: np.ndarray, distance: np.ndarray, limits: list[list[int]]) -> np.ndarray:
-    """Block p times A as often as ``limits[p]`` has steps; they say how far away rows matter after each of them."""
-    out = empty_like(Z)
-    work = [empty_like(Z[0]), empty_like(Z[0])]
-    for block, target, steps in zip(Z, out, limits, strict=True):
-        if len(steps) == 1:
-            target[:] = block
-        source = block
-        for s in range(1, len(steps)):
-            product = target if s == len(steps) - 1 else work[s % 2]
-            sparse_times_dense(*A.csr, source, product, distance, steps[s])
-            source = product
-    return out
+def _multiply(A: Operator, Z: Tensor, powers: tuple[int, ...], reach: Reach, layers: int, outward: int) -> Tensor:
+    blocks, k = Z.contiguous().numpy(), np.array(powers)
+    out, work = empty_like(blocks), empty((2, *blocks.shape[1:]), blocks.dtype)
+    multiply_powers(*A.csr, blocks, out, work, k, reach.distance, layers * k, outward)
+    return torch.from_numpy(out)
