@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from ngcn.data import DatasetError, load_dataset
+    from ngcn.estimator import NGCNClassifier
     from ngcn.explain import explain_node
     from ngcn.graph import Graph, GraphError
     from ngcn.nn import GCN, SAGE, EachTower, Network, PyG, build_network
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 _HOMES = {
     "ngcn.data": ("DatasetError", "load_dataset"),
+    "ngcn.estimator": ("NGCNClassifier",),
     "ngcn.explain": ("explain_node",),
     "ngcn.graph": ("Graph", "GraphError"),
     "ngcn.nn": ("GCN", "SAGE", "EachTower", "Network", "PyG", "build_network"),
@@ -34,6 +36,7 @@ __all__ = [
     "Features",
     "Graph",
     "GraphError",
+    "NGCNClassifier",
     "Network",
     "Operator",
     "PyG",

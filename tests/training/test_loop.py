@@ -46,6 +46,17 @@ def test_parameters_are_those_of_the_first_step_with_the_peak_validation_score(g
     assert same_weights(result, train(graph, replace(SMALL, steps=result.best_step)))
 
 
+def test_without_validation_nodes_the_last_step_is_kept(graph: Graph) -> None:
+    graph = graph.with_split(graph.train | graph.val, graph.val & False, graph.test)
+    result = loop_module.fit(graph, replace(SMALL, patience=3), seed=0)
+    assert result.best_step == result.steps == 25 and result.val_scores == {}
+    assert np.isfinite(result.history["loss"]).all() and np.isnan(result.history["val"]).all()
+    longer = loop_module.fit(graph, replace(SMALL, steps=26), seed=0)
+    assert not same_weights(result, longer) and longer.history["loss"][:25] == result.history["loss"]
+    with pytest.raises(TrainingError, match="no step can be kept"):
+        loop_module.fit(graph, replace(SMALL, lr=1e6), seed=0)
+
+
 def test_test_labels_have_no_part_in_anything_but_the_test_score(graph: Graph) -> None:
     labels = graph.labels.copy()
     labels[graph.test] = 1 - labels[graph.test]

@@ -9,6 +9,7 @@ from ngcn.data.catalog import DatasetError, DatasetInfo, describe_datasets, fetc
 from ngcn.data.load import load_dataset
 
 if TYPE_CHECKING:
+    from ngcn.data.knn import knn_graph
     from ngcn.data.planetoid import read_planetoid
     from ngcn.data.ppi import read_graphsage
     from ngcn.data.splits import random_split
@@ -18,13 +19,14 @@ __all__ = [
     "DatasetInfo",
     "describe_datasets",
     "fetch",
+    "knn_graph",
     "load_dataset",
     "random_split",
     "read_graphsage",
     "read_planetoid",
 ]
 
-_LATER = {"random_split": "splits", "read_graphsage": "ppi", "read_planetoid": "planetoid"}
+_LATER = {"knn_graph": "knn", "random_split": "splits", "read_graphsage": "ppi", "read_planetoid": "planetoid"}
 
 
 def __getattr__(name: str) -> object:

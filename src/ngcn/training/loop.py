@@ -72,6 +72,7 @@ def train(
     config = config or Config()
     config = replace(config, dataset=graph.name, seed=config.seed if seed is None else seed, seeds=1)
     if folder is None:
+        _check_splits(graph)
         return fit(graph, config, config.seed, on_step=on_step)
     rehearse(graph, config)
     run = Run.start(folder, config, graph, resume)
@@ -96,8 +97,10 @@ def fit(
     folder: Path | None = None,
     on_step: Callable[[Step], None] | None = None,
 ) -> Result:
-    """Train the initialisation ``seed``, from the checkpoint in its ``folder`` if there is one, and write it there."""
-    _check_splits(graph)
+    """Train the initialisation ``seed``, from the checkpoint in its ``folder`` if there is one, and write it there.
+
+    Without validation nodes there is nothing to choose a step by: the last one is kept, and ``val`` is nan throughout.
+    """
     if config.model in BASELINES:
         return fit_baseline(graph, config, seed, folder)
     graph = neighbours_close(graph)
@@ -116,7 +119,7 @@ def fit(
         started = written = time.monotonic()
         before = state.seconds
         while state.step < config.steps:
-            if config.patience and state.step - state.best_step >= config.patience:
+            if config.patience and state.best and state.step - state.best_step >= config.patience:
                 status = "early"
                 stopped = f"Stopped early at step {state.step}: no better validation score in {config.patience} steps."
                 break
@@ -127,17 +130,19 @@ def fit(
             train_loss.backward()
             state.optimizer.step()
 
-            network.eval()
-            with torch.no_grad():
-                logits = network(A_hat, X, val_rows)
-                val_loss = loss(logits, val_labels)
+            losses, val = (train_loss.item(), math.nan), math.nan
+            if len(val_rows):
+                network.eval()
+                with torch.no_grad():
+                    logits = network(A_hat, X, val_rows)
+                losses = losses[0], loss(logits, val_labels).item()
                 val = scores(logits, val_labels)[metric(graph)]
 
-            losses = train_loss.item(), val_loss.item()
             first = state.history[0] if state.history else losses
-            if not all(abs(now) < DIVERGED * max(then, 1.0) for now, then in zip(losses, first, strict=False)):
+            known = losses if len(val_rows) else losses[:1]
+            if not all(abs(now) < DIVERGED * max(then, 1.0) for now, then in zip(known, first, strict=False)):
                 status = "diverged"
-                stopped = _diverged(state, losses, config, seed)
+                stopped = _diverged(state, known, config, seed)
                 break
             state.history.append((*losses, val))
             state.keep_if_best(val)
@@ -153,7 +158,8 @@ def fit(
                 state.save(checkpoint)
                 written = time.monotonic()
 
-    network.load_state_dict(state.best)
+    if state.best:
+        network.load_state_dict(state.best)
     network.eval()
     weights = network.scale_weights()
     result = Result(
@@ -161,7 +167,7 @@ def fit(
         metric=metric(graph),
         val_scores=evaluate(network, A_hat, X, graph, "val"),
         test_scores=evaluate(network, A_hat, X, graph, "test"),
-        best_step=state.best_step,
+        best_step=state.best_step or state.step,
         steps=state.step,
         seconds=round(state.seconds, 3),
         status=status,
@@ -217,7 +223,7 @@ def _split(graph: Graph, split: str) -> tuple[Tensor, Tensor]:
     return torch.from_numpy(mask.nonzero()[0]), torch.from_numpy(graph.labels[mask])
 
 
-def _diverged(state: State, losses: tuple[float, float], config: Config, seed: int) -> str:
+def _diverged(state: State, losses: tuple[float, ...], config: Config, seed: int) -> str:
     what = " or ".join(f"{value:.3g}" for value in losses if not math.isfinite(value)) or f"{max(losses):.3g}"
     happened = f"The loss became {what} at step {state.step + 1} (seed {seed}, lr {config.lr:g})"
     if not state.best:

@@ -1,0 +1,88 @@
+"""A scikit-learn y, in which -1 stands for unlabelled, as the labels of a `Graph`; and which labels to hold out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import column_or_1d
+
+from ngcn.graph import UNKNOWN, GraphError
+
+
+@dataclass(frozen=True)
+class Targets:
+    """What y says: class numbers (or a 0/1 matrix), where it says something, and what the numbers stand for.
+
+    Example:
+        >>> targets = Targets.of(np.array(["cat", -1, "dog"], dtype=object))
+        >>> targets.labels, targets.known, targets.classes
+        (array([ 0, -1,  1]), array([ True, False,  True]), array(['cat', 'dog'], dtype=object))
+    """
+
+    labels: np.ndarray
+    known: np.ndarray
+    classes: np.ndarray
+
+    @classmethod
+    def of(cls, y: Any) -> Targets:
+        """From class names or numbers with -1 for unlabelled, or from a 0/1 matrix with rows of -1.
+
+        A y of -1 and 1 only is that of two classes: unlabelled and a single class would leave nothing to learn.
+        """
+        y = y.toarray() if sp.issparse(y) else np.asarray(y)
+        if y.ndim == 2 and y.shape[1] > 1:
+            return cls._of_matrix(y)
+        y = column_or_1d(y, warn=True)
+        known = unlabelled = np.ones(len(y), dtype=bool)
+        if y.dtype.kind not in "US":  # text is never -1
+            unlabelled = np.asarray(y == UNKNOWN, dtype=bool)
+            known = ~unlabelled
+        if not known.any():
+            raise GraphError("y has no labels, only -1 for unlabelled; label some nodes of two classes or more.")
+        check_classification_targets(np.array(y[known].tolist()))
+        classes, numbers = np.unique(y[known], return_inverse=True)
+        if classes.tolist() == [1] and unlabelled.any() and y.dtype.kind != "O":
+            known = np.ones(len(y), dtype=bool)
+            classes, numbers = np.unique(y, return_inverse=True)
+        if len(classes) < 2:
+            raise GraphError(
+                f"y has labels of one class only, {classes.tolist()[0]!r}; label some nodes of a second class."
+            )
+        labels = np.full(len(y), UNKNOWN)
+        labels[known] = numbers
+        return cls(labels, known, classes)
+
+    @classmethod
+    def _of_matrix(cls, y: np.ndarray) -> Targets:
+        known = ~(y == UNKNOWN).all(axis=1)
+        if not known.any():
+            raise GraphError("y has no labels, only rows of -1 for unlabelled; label some nodes.")
+        if not np.isin(y[known], (0, 1)).all():
+            kind = type_of_target(y[known])
+            raise ValueError(
+                f"Unknown label type: {kind}. A y of several columns must be zeros and ones, one column per class."
+            )
+        return cls(np.where(known[:, None], y, 0), known, np.arange(y.shape[1]))
+
+
+def hold_out(labels: np.ndarray, train: np.ndarray, share: float, random: np.random.RandomState) -> np.ndarray:
+    """Which of the training nodes to choose the best step by: this share of every class, rounded down.
+
+    Example:
+        >>> labels = np.repeat([0, 1, 2], [10, 5, 1])
+        >>> val = hold_out(labels, labels >= 0, 0.2, np.random.RandomState(0))
+        >>> np.bincount(labels[val], minlength=3)
+        array([2, 1, 0])
+    """
+    if not 0 <= share < 1:
+        raise GraphError(f"validation_fraction must be a number from 0 up to but not including 1, not {share!r}.")
+    held_out = np.zeros(len(train), dtype=bool)
+    groups = [train] if labels.ndim == 2 else [train & (labels == c) for c in np.unique(labels[train])]
+    for group in groups:
+        members = random.permutation(np.flatnonzero(group))
+        held_out[members[: int(share * len(members))]] = True
+    return held_out

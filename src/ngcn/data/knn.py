@@ -1,0 +1,72 @@
+"""A graph where there is none: nodes with similar features are linked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.neighbors import NearestNeighbors
+
+from ngcn.graph import GraphError
+
+
+def knn_graph(
+    X: np.ndarray | sp.csr_array, neighbours: int = 10, metric: str | Callable[..., float] = "euclidean"
+) -> sp.csr_array:
+    """The adjacency of the symmetric graph in which every row of X is linked to its nearest others.
+
+    Two rows are linked if one of them is among the nearest of the other, so that a row has ``neighbours`` links or
+    more. Distances are measured between the rows as they are: bring columns of different units to one scale first.
+
+    Args:
+        X: ``(nodes, features)``, scipy sparse or dense.
+        neighbours: how many; all others if there are fewer.
+        metric: a distance of ``sklearn.neighbors``, such as euclidean, manhattan or cosine, or a function of two rows.
+
+    Example:
+        >>> knn_graph(np.array([[0.0], [1.0], [5.0]]), neighbours=1).toarray()
+        array([[0., 1., 0.],
+               [1., 0., 1.],
+               [0., 1., 0.]], dtype=float32)
+    """
+    return Neighbours(X, neighbours, metric).graph()
+
+
+class Neighbours:
+    """The rows of X, to be asked for the nearest of them. Arguments as for :func:`knn_graph`."""
+
+    def __init__(
+        self, X: np.ndarray | sp.csr_array, neighbours: int = 10, metric: str | Callable[..., float] = "euclidean"
+    ) -> None:
+        if neighbours < 1:
+            raise GraphError(f"A neighbour graph needs 1 neighbour or more for every node, not {neighbours}.")
+        if X.shape[0] < 2:
+            raise GraphError(f"A neighbour graph needs 2 nodes or more, but there is {X.shape[0]}.")
+        self.neighbours = neighbours
+        self.index = NearestNeighbors(metric=metric).fit(X)
+
+    @property
+    def nodes(self) -> int:
+        return self.index.n_samples_fit_
+
+    def graph(self) -> sp.csr_array:
+        """The links among the rows, both ways; none to itself."""
+        nearest = self.index.kneighbors(n_neighbors=min(self.neighbours, self.nodes - 1), return_distance=False)
+        links = self._matrix(nearest)
+        return sp.csr_array(links.maximum(links.T))
+
+    def links(self, X: np.ndarray | sp.csr_array) -> sp.csr_array:
+        """``(new, nodes)``: the nearest rows for each row of another X.
+
+        Example:
+            >>> Neighbours(np.array([[0.0], [1.0], [5.0]]), neighbours=2).links(np.array([[4.0]])).toarray()
+            array([[0., 1., 1.]], dtype=float32)
+        """
+        nearest = self.index.kneighbors(X, min(self.neighbours, self.nodes), return_distance=False)
+        return self._matrix(nearest)
+
+    def _matrix(self, nearest: np.ndarray) -> sp.csr_array:
+        rows, columns = nearest.shape
+        ones = np.ones(nearest.size, dtype=np.float32)
+        return sp.csr_array((ones, nearest.ravel(), np.arange(0, nearest.size + 1, columns)), shape=(rows, self.nodes))

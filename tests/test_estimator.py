@@ -1,0 +1,223 @@
+import pickle
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from sklearn.base import clone
+from sklearn.datasets import load_iris, make_blobs, make_multilabel_classification
+from sklearn.exceptions import NotFittedError
+from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
+
+from ngcn import Graph, GraphError, NGCNClassifier
+from ngcn.data import knn_graph
+from ngcn.ops import normalize, set_num_threads
+from ngcn.training import ConfigError
+
+SMALL = NGCNClassifier(powers=3, replicas=2, hidden=8, steps=60, lr=0.03, random_state=0)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _one_thread() -> None:
+    set_num_threads(1)
+
+
+@parametrize_with_checks([NGCNClassifier(powers=3, replicas=1, steps=25, lr=0.1, n_neighbors=5)])
+def test_scikit_learns_own_checks(estimator, check):
+    check(estimator)
+
+
+@pytest.fixture(scope="module")
+def iris() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """X, y, and y with 5 labels per class."""
+    X, y = load_iris(return_X_y=True)
+    return X, y, np.where(np.arange(150) % 10 == 0, y, -1)
+
+
+@pytest.fixture(scope="module")
+def fitted(iris) -> NGCNClassifier:
+    return clone(SMALL).fit(iris[0], iris[2])
+
+
+def test_few_labels_and_the_fitted_names(iris, fitted) -> None:
+    X, y, few = iris
+    assert (fitted.transduction_ == y).mean() > 0.85
+    assert (fitted.transduction_ == few)[few >= 0].all()
+    assert fitted.classes_.tolist() == [0, 1, 2] and fitted.n_features_in_ == 4
+    assert fitted.label_distributions_.shape == (150, 3)
+    assert list(fitted.scale_weights_) == [0, 1, 2] and sum(fitted.scale_weights_.values()) == pytest.approx(1)
+    assert list(fitted.history_) == ["loss"] and len(fitted.history_["loss"]) == 60 == fitted.best_step_
+    assert fitted.score(X, y) > 0.85
+    assert fitted.score(X, few) == (fitted.predict(X[few >= 0]) == y[few >= 0]).mean()
+
+
+def test_same_random_state_same_bits(iris, fitted) -> None:
+    again, other = clone(SMALL).fit(iris[0], iris[2]), clone(SMALL).set_params(random_state=1).fit(iris[0], iris[2])
+    assert (again.label_distributions_ == fitted.label_distributions_).all()
+    assert (other.label_distributions_ != fitted.label_distributions_).any()
+
+
+def test_text_labels_with_and_without_unlabelled(iris) -> None:
+    X, y, few = iris
+    names = np.array(["setosa", "versicolor", "virginica"])[y]
+    all_known = clone(SMALL).fit(X, names)
+    assert all_known.predict(X[:1]).tolist() == ["setosa"] and all_known.score(X, names) > 0.9
+    some_known = clone(SMALL).fit(X, np.where(few >= 0, names.astype(object), -1))
+    assert some_known.classes_.tolist() == ["setosa", "versicolor", "virginica"]
+    assert (some_known.transduction_ == names).mean() > 0.85
+
+
+def test_minus_one_and_one_alone_are_two_classes(iris) -> None:
+    X, y, _ = iris
+    model = clone(SMALL).fit(X[:100], np.where(y[:100] == 1, 1, -1))
+    assert model.classes_.tolist() == [-1, 1] and model.score(X[:100], np.where(y[:100] == 1, 1, -1)) > 0.9
+
+
+def test_a_new_row_hears_from_its_neighbours_and_they_do_not_hear_from_it(iris) -> None:
+    X, y, _ = iris
+    old, new = np.arange(150) % 3 > 0, np.arange(150) % 3 == 0
+    model = clone(SMALL).fit(X[old], np.where(np.arange(100) % 5 == 0, y[old], -1))
+    assert model.score(X[new], y[new]) > 0.9
+    alone = np.concatenate([model.predict_proba(row[None]) for row in X[new][:5]])
+    np.testing.assert_array_equal(model.predict_proba(X[new])[:5], alone)
+
+    A_hat = model._joined(X[new][:1])[0].matrix.toarray()
+    trained_on = normalize(knn_graph(X[old], model.n_neighbors)).matrix.toarray()
+    np.testing.assert_array_equal(A_hat[:100, :100], trained_on)
+    assert (A_hat[:100, 100] == 0).all() and (A_hat[100] > 0).sum() == 10 + 1
+
+
+def test_edges_carry_labels_that_features_do_not() -> None:
+    random = np.random.default_rng(0)
+    crowd = np.arange(60) // 30
+    edges = np.triu(random.random((60, 60)) < np.where(crowd[:, None] == crowd, 0.3, 0.01), 1).astype(float)
+    noise = random.normal(size=(60, 5))
+    few = np.where(np.arange(60) % 6 == 0, crowd, -1)
+    model = clone(SMALL).fit(noise, few, adjacency=sp.csr_array(edges))
+    assert (model.transduction_ == crowd).mean() > 0.9 > (clone(SMALL).fit(noise, few).transduction_ == crowd).mean()
+    # The same nodes and edges again; and those of another graph
+    np.testing.assert_allclose(model.predict_proba(noise, adjacency=edges), model.label_distributions_, atol=1e-6)
+    assert model.predict(noise[:30], adjacency=edges[:30, :30]).shape == (30,)
+    assert model.score(noise, crowd, adjacency=edges) > 0.9
+    with pytest.raises(GraphError, match="new nodes need their edges"):
+        model.predict(noise)
+
+
+def crowds(**more) -> Graph:
+    X, y = make_blobs(60, 4, centers=2, random_state=0)
+    third = np.arange(60) % 3
+    return Graph(knn_graph(X, 5), X, y, third == 0, third == 1, third == 2, **more)
+
+
+def test_fit_of_a_graph_looks_at_no_test_label() -> None:
+    graph = crowds(feature_names=list("abcd"))
+    model = clone(SMALL).fit(graph)
+    assert model.score(graph) > 0.9 and list(model.feature_names_in_) == list("abcd")
+    assert list(model.history_) == ["loss", "val_loss", "val"] and model.best_step_ < 60
+    wrong = np.where(graph.test, 1 - graph.labels, graph.labels)
+    again = clone(SMALL).fit(replace(graph, labels=wrong))
+    assert (again.label_distributions_ == model.label_distributions_).all()
+    np.testing.assert_allclose(model.predict_proba(graph), model.label_distributions_, atol=1e-6)
+
+
+def test_a_graph_comes_alone_and_with_the_features_of_training() -> None:
+    graph = crowds()
+    model = clone(SMALL).fit(graph)
+    with pytest.raises(GraphError, match="pass it alone"):
+        model.fit(graph, graph.labels)
+    with pytest.raises(GraphError, match="has 3 features, but the model was fitted on 4"):
+        model.predict(replace(graph, features=graph.features[:, :3], feature_names=None))
+    with pytest.raises(GraphError, match="needs training nodes"):
+        model.fit(graph.with_split(graph.val & False, graph.val, graph.test))
+    with pytest.raises(NotFittedError):
+        clone(SMALL).predict(graph)
+
+
+def test_nodes_held_out_choose_the_step(iris) -> None:
+    X, _, few = iris
+    model = clone(SMALL).set_params(validation_fraction=0.4, patience=10).fit(X, few)
+    assert model.best_step_ == np.argmax(model.history_["val"]) + 1 < 60
+    assert len(model.history_["val"]) <= model.best_step_ + 10
+    none = clone(SMALL).set_params(validation_fraction=0.1, patience=10).fit(X, few)  # a tenth of 5 is none
+    assert none.best_step_ == 60 and "val" not in none.history_
+
+
+def test_several_labels_per_node() -> None:
+    X, y = make_multilabel_classification(80, 6, n_classes=3, random_state=0)
+    few = np.where(np.arange(80)[:, None] % 2 == 0, y, -1)
+    model = clone(SMALL).fit(X, few)
+    assert model.predict(X).shape == model.predict_proba(X).shape == (80, 3)
+    assert (model.transduction_[::2] == y[::2]).all()
+    unknown = np.arange(80) % 2 == 1
+    assert (model.transduction_[unknown] == y[unknown]).mean() > 0.7
+    assert 0 < model.score(X, few) <= 1
+
+
+@pytest.mark.parametrize(
+    ("y", "message"),
+    [
+        (np.full(20, -1), "no labels, only -1"),
+        (np.where(np.arange(20) < 5, 3, -1), "one class only, 3"),
+        (np.full((20, 2), -1), "only rows of -1"),
+        (np.arange(40).reshape(20, 2), "zeros and ones"),
+        (np.linspace(0, 1, 20), "Unknown label type"),
+    ],
+)
+def test_labels_that_nothing_can_be_learned_from(y: np.ndarray, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        clone(SMALL).fit(np.random.default_rng(0).normal(size=(20, 3)), y)
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"model": "gnc"}, "did you mean 'gcn'"),
+        ({"model": "mlp", "powers": None, "replicas": None}, "not the baseline 'mlp'"),
+        ({"steps": 0}, "steps must be"),
+        ({"n_neighbors": 0}, "1 neighbour or more"),
+        ({"metric": "eucledian"}, "metric"),
+        ({"validation_fraction": 1}, "validation_fraction must be"),
+    ],
+)
+def test_settings_that_cannot_be_used(iris, setting: dict, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        clone(SMALL).set_params(**setting).fit(iris[0], iris[2])
+
+
+def test_a_model_by_name_is_that_model(iris) -> None:
+    gcn = clone(SMALL).set_params(model="gcn", powers=None, replicas=None)
+    assert gcn.fit(iris[0], iris[2]).scale_weights_ == {1: 1}
+    with pytest.raises(ConfigError):
+        clone(SMALL).set_params(powers=[]).fit(iris[0], iris[2])
+
+
+def test_sparse_counts_and_frames_with_names(iris) -> None:
+    X, y, few = iris
+    counts = sp.csr_array(np.eye(12)[np.round(X).astype(int)].sum(axis=1))
+    assert clone(SMALL).set_params(metric="cosine").fit(counts, few).score(counts, y) > 0.8
+    frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
+    assert list(clone(SMALL).fit(frame, pd.Series(few)).feature_names_in_) == ["a", "b", "c", "d"]
+
+
+def test_in_a_pipeline_a_cross_validation_and_a_search(iris) -> None:
+    X, _, few = iris
+    labelled = np.where(np.arange(150) % 3 == 0, iris[1], -1)
+    units = X * [1, 1000, 1e-3, 1]
+    pipeline = make_pipeline(StandardScaler(), clone(SMALL))
+    assert cross_val_score(pipeline, units, labelled, cv=3).mean() > 0.8
+    search = GridSearchCV(pipeline, {"ngcnclassifier__powers": np.array([1, 2]), "ngcnclassifier__hidden": [4]}, cv=2)
+    assert search.fit(units, few).best_estimator_.predict(units[:2]).shape == (2,)
+
+
+def test_a_pickle_predicts_the_same_in_another_process(iris, fitted, tmp_path) -> None:
+    X = iris[0]
+    (tmp_path / "model.pkl").write_bytes(pickle.dumps((fitted, X)))
+    code = "import pickle, sys; model, X = pickle.load(open('model.pkl', 'rb')); print(model.predict(X).tolist())"
+    out = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
+    assert out.strip() == str(fitted.predict(X).tolist())
