@@ -177,8 +177,8 @@ def test_labels_that_nothing_can_be_learned_from(y: np.ndarray, message: str) ->
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"model": "gnc"}, "did you mean 'gcn'"),
-        ({"model": "mlp", "powers": None, "replicas": None}, "not the baseline 'mlp'"),
+        ({"model": "gnc"}, "model must be one of ngcn, nsage, gcn, sage, dcnn, not 'gnc'"),
+        ({"model": "lp"}, "not 'lp'"),
         ({"steps": 0}, "steps must be"),
         ({"n_neighbors": 0}, "1 neighbour or more"),
         ({"metric": "eucledian"}, "metric"),

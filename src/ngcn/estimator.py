@@ -192,12 +192,11 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         return tags
 
     def _settings(self) -> Config:
+        if self.model not in MODELS:  # `Config` knows baselines too, which label the nodes of one graph only
+            raise ConfigError(f"model must be one of {', '.join(MODELS)}, not {self.model!r}.")
         values = {f.name: getattr(self, f.name) for f in fields(Config) if hasattr(self, f.name)}
         # A search hands over numbers of numpy's kinds
-        config = Config(**{k: v.tolist() if isinstance(v, np.generic | np.ndarray) else v for k, v in values.items()})
-        if config.model not in MODELS:
-            raise ConfigError(f"model must be one of {', '.join(MODELS)}, not the baseline {config.model!r}.")
-        return config
+        return Config(**{k: v.tolist() if isinstance(v, np.generic | np.ndarray) else v for k, v in values.items()})
 
     def _given_graph(self, graph: Graph, y: Any, adjacency: Any) -> Graph:
         _nothing_else(y, adjacency)
