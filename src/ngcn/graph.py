@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -101,6 +102,61 @@ class Graph:
         assert self.node_ids is not None
         per_node = {name: getattr(self, name)[order] for name in ("features", "labels", "train", "val", "test")}
         return replace(self, adjacency=self.adjacency[order][:, order], node_ids=self.node_ids[order], **per_node)
+
+    @classmethod
+    def from_tables(
+        cls, nodes: str | Path, edges: str | Path, feature_table: str | Path | None = None, **how: Any
+    ) -> Graph:
+        """Read CSV, TSV or Parquet files, gzipped or not; ``how`` as in :func:`ngcn.data.tables.graph_from_tables`."""
+        from ngcn.data.tables import read_tables
+
+        return read_tables(nodes, edges, feature_table, **how)
+
+    @classmethod
+    def from_pandas(cls, nodes: Any, edges: Any, feature_table: Any = None, **how: Any) -> Graph:
+        """Data frames with the columns that files would have: id, label, ..., and source, target, ...
+
+        Example:
+            >>> import pandas as pd
+            >>> nodes = pd.DataFrame({"id": list("abcd"), "label": list("xxyy"), "split": ["train", "val"] * 2})
+            >>> edges = pd.DataFrame({"source": list("ac"), "target": list("bd"), "weight": [1.0, 2.0]})
+            >>> Graph.from_pandas(nodes.assign(age=[20, 30, 40, 50]), edges)
+            Graph('graph', nodes=4, edges=2, features=1, classes=2, train=2, val=2, test=0)
+        """
+        from ngcn.data.adapters import from_pandas
+
+        return from_pandas(nodes, edges, feature_table, **how)
+
+    @classmethod
+    def from_networkx(cls, G: Any, **how: Any) -> Graph:
+        """A networkx graph: nodes' attributes are label, split, graph and features, edges' are weight."""
+        from ngcn.data.adapters import from_networkx
+
+        return from_networkx(G, **how)
+
+    @classmethod
+    def from_scipy(cls, adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Graph:
+        """Matrices; labels are class numbers with -1 for unknown, names (None for unknown), or a 0/1 matrix.
+
+        ``how`` may have ``masks`` (training, validation and test nodes), ``node_ids``, ``feature_names``,
+        ``class_names``, ``name``, ``split`` and ``seed``.
+        """
+        from ngcn.data.adapters import from_scipy
+
+        return from_scipy(adjacency, features, labels, **how)
+
+    @classmethod
+    def from_pyg(cls, data: Any, **how: Any) -> Graph:
+        """A ``torch_geometric.data.Data``: x, edge_index, edge_weight, y and the masks, as far as it has them."""
+        from ngcn.data.adapters import from_pyg
+
+        return from_pyg(data, **how)
+
+    def to_pyg(self) -> Any:
+        """A ``torch_geometric.data.Data`` with x, edge_index, edge_weight, y and the masks."""
+        from ngcn.data.adapters import to_pyg
+
+        return to_pyg(self)
 
     def fingerprint(self) -> str:
         """A short text that changes with anything that training would notice, and with the order of the nodes."""

@@ -6,6 +6,7 @@ import yaml
 
 from ngcn.baselines import LabelSpreading
 from ngcn.training import Config, ConfigError
+from ngcn.training.config import MODEL_SETTINGS
 
 
 def write(folder: Path, text: str) -> Path:
@@ -18,7 +19,11 @@ def test_none_takes_what_the_model_prescribes() -> None:
     assert Config(model="gcn").powers == (1,)
     assert Config(model="ngcn").powers == tuple(range(6))
     assert Config(model="ngcn", powers=[3, 0]).powers == (0, 3)
-    assert all(getattr(Config(), f.name) is not None for f in fields(Config) if f.name != "patience")
+    assert all(
+        getattr(Config(), f.name) is not None
+        for f in fields(Config)
+        if f.default is not None or f.name in MODEL_SETTINGS
+    )
 
 
 @pytest.mark.parametrize(
@@ -137,6 +142,18 @@ def test_differences_say_both_values() -> None:
     config = Config()
     assert config.differences(config) == []
     assert config.differences(replace(config, lr=0.5, steps=3)) == ["steps is 600, not 3", "lr is 0.01, not 0.5"]
+
+
+def test_paths_are_made_absolute_and_lists_stay_lists(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    config = Config(dataset="my.graph/", edges="e.csv", one_hot=["town"], ignore=("note",), multilabel=True)
+    assert (config.dataset, config.edges) == (str(tmp_path / "my.graph"), str(tmp_path / "e.csv"))
+    assert config.name.startswith("my-ngcn")
+    assert Config.from_file(write(tmp_path, config.to_yaml())) == config
+    assert Config(dataset="not there").dataset == "not there"
+    for bad in ("town", [3], [""]):
+        with pytest.raises(ConfigError, match="one_hot must be a list of columns"):
+            Config(one_hot=bad)
 
 
 def test_name() -> None:

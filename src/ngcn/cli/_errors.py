@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import sys
 from typing import Any, NoReturn
 
@@ -19,6 +20,8 @@ class Verbs(TyperGroup):
     """
 
     def invoke(self, ctx: Any) -> Any:
+        notes, printer = logging.getLogger("ngcn"), _Printer()
+        notes.addHandler(printer)
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
@@ -35,6 +38,8 @@ class Verbs(TyperGroup):
             if not type(error).__module__.startswith("ngcn."):
                 raise
             _fail(str(error), USER_ERROR)
+        finally:
+            notes.removeHandler(printer)
 
     def main(self, *args: Any, **extra: Any) -> Any:
         try:
@@ -50,6 +55,13 @@ class Verbs(TyperGroup):
             _say(f"{message}{end} See `{context.command_path if context else 'ngcn'} --help`.")
             sys.exit(USER_ERROR)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+class _Printer(logging.Handler):
+    """Puts what the package has to say, such as how it read a user's files, on stderr."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        _say(record.getMessage())
 
 
 def _fail(message: str, code: int) -> NoReturn:

@@ -114,8 +114,8 @@ def _title(config: Config) -> str:
         from ngcn.baselines import BASELINES
 
         own = ", ".join(f"{name}={value}" for name, value in config.settings.items())
-        return f"{BASELINES[config.model].title} on {config.dataset}" + (f": {own}" if own else "")
-    title = f"{MODELS[config.model]} on {config.dataset}"
+        return f"{BASELINES[config.model].title} on {config.graph_name}" + (f": {own}" if own else "")
+    title = f"{MODELS[config.model]} on {config.graph_name}"
     if len(config.powers) * config.replicas == 1:
         return title
     regular = config.powers == tuple(range(len(config.powers)))

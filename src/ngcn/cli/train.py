@@ -12,7 +12,7 @@ import typer
 from ngcn.cli import _screen
 from ngcn.training.config import Config, ConfigError
 
-_DATASET = "cora, citeseer, pubmed, ...: see `ngcn datasets`."
+_GRAPH = "cora, citeseer, ... (see `ngcn datasets`), or a folder or file of your own: docs/own-data.md."
 _DEFAULTS = {  # those that `Config` leaves open
     "powers": "ngcn: 6",
     "replicas": "ngcn: 4",
@@ -24,7 +24,9 @@ _DEFAULTS = {  # those that `Config` leaves open
     "dropout": "0.5",
     "l2": "1e-05",
     "intermediate": "no",
+    "multilabel": "no",
     "patience": "never",
+    **dict.fromkeys(("edges", "feature_table", "one_hot", "ignore"), ""),
 }
 _SETTINGS = {setting.name: setting for setting in fields(Config)}
 
@@ -38,12 +40,14 @@ def _setting(name: str, panel: str, **more: Any) -> Any:
     """An option for a setting of `Config`: same help, same default. Not given is None, which leaves it to others."""
     setting = _SETTINGS[name]
     default = _DEFAULTS.get(name, f"{setting.default}")
-    flag = "--intermediate/--no-intermediate" if name == "intermediate" else f"--{name}"
+    flag = f"--{name.replace('_', '-')}"
+    if name in ("intermediate", "multilabel"):
+        flag += f"/--no-{name}"
     return _option(flag, panel, setting.metadata["help"], default, **more)
 
 
 def train(
-    dataset: Annotated[str | None, typer.Argument(metavar="DATASET", help=_DATASET)] = None,
+    dataset: Annotated[str | None, typer.Argument(metavar="GRAPH", help=_GRAPH)] = None,
     model: Annotated[str | None, _setting("model", "Model")] = None,
     set_: Annotated[
         list[str] | None, _option("--set", "Model", _SETTINGS["settings"].metadata["help"], metavar="NAME=VALUE")
@@ -61,6 +65,13 @@ def train(
     patience: Annotated[int | None, _setting("patience", "Training")] = None,
     seed: Annotated[int | None, _setting("seed", "Training")] = None,
     seeds: Annotated[int | None, _setting("seeds", "Training")] = None,
+    nodes: Annotated[str | None, _option("--nodes", "Data", "A table of nodes, in place of GRAPH.")] = None,
+    edges: Annotated[str | None, _setting("edges", "Data")] = None,
+    feature_table: Annotated[str | None, _setting("feature_table", "Data")] = None,
+    label: Annotated[str | None, _setting("label", "Data")] = None,
+    one_hot: Annotated[list[str] | None, _setting("one_hot", "Data", metavar="COL")] = None,
+    ignore: Annotated[list[str] | None, _setting("ignore", "Data", metavar="COL")] = None,
+    multilabel: Annotated[bool | None, _setting("multilabel", "Data")] = None,
     split: Annotated[str | None, _setting("split", "Data")] = None,
     features: Annotated[str | None, _setting("features", "Data")] = None,
     config: Annotated[
@@ -77,7 +88,10 @@ def train(
 
     Example: [bold]ngcn train cora --model ngcn --classifier attention --powers 6 --replicas 4[/bold]
     """
-    given = {name: value for name, value in locals().items() if name in _SETTINGS and value is not None}
+    if nodes and dataset:
+        raise ConfigError("Name a graph or --nodes, not both.")
+    dataset = dataset or (nodes and str(Path(nodes).absolute()))
+    given = {name: value for name, value in locals().items() if name in _SETTINGS and value not in (None, [])}
     if "powers" in given:
         given["powers"] = _powers(given["powers"])
     if set_:

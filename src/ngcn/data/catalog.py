@@ -10,6 +10,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 EMBEDDED_CORA = Path(__file__).with_name("cora.npz")
@@ -178,7 +179,9 @@ def find(name: str) -> Dataset:
     2708
     """
     if name not in DATASETS:
-        raise DatasetError(f"There is no dataset {name!r}; the datasets are {', '.join(DATASETS)}.")
+        near = get_close_matches(name, DATASETS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"the datasets are {', '.join(DATASETS)}."
+        raise DatasetError(f"There is no dataset {name!r}, nor a file or folder of that name; {hint}")
     return DATASETS[name]
 
 

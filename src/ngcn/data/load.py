@@ -1,24 +1,42 @@
-"""From the name of a dataset to its graph."""
+"""From the name of a dataset, or the path of a user's own files, to its graph."""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ngcn.data.catalog import DatasetError, fetch, find, whereabouts
+from ngcn.data.catalog import DATASETS, DatasetError, fetch, find, whereabouts
 
 if TYPE_CHECKING:
+    from ngcn.data.assemble import Trained
     from ngcn.graph import Graph
 
 
-def load_dataset(name: str, *, split: str = "planetoid", seed: int = 0) -> Graph:
-    """A dataset of the catalog as a :class:`~ngcn.graph.Graph`; downloads it on first use if need be.
+def is_path(name: str) -> bool:
+    """Whether a name is a path: it has a slash, or it is no dataset and leads somewhere.
+
+    >>> is_path("cora"), is_path("cora/"), is_path("./cora"), is_path("no such thing")
+    (False, True, True, False)
+    """
+    return "/" in name or (name not in DATASETS and Path(name).expanduser().exists())
+
+
+def load_dataset(
+    name: str, *, split: str = "planetoid", seed: int = 0, trained: Trained | None = None, **files: Any
+) -> Graph:
+    """A dataset of the catalog, or the graph in a user's own files; downloads the first if need be.
 
     Args:
-        name: "cora" (in the package), "citeseer", "pubmed", "ppi", or "ppi-synthetic".
-        split: "planetoid" for the split that the dataset comes with, or "random:N" for N training nodes per class
-            with 500 validation and 1000 test nodes (fewer, in proportion, where the graph is too small for that).
+        name: "cora" (in the package), "citeseer", "pubmed", "ppi", "ppi-synthetic"; or a path: a folder or a file. What
+            has a slash is a path, even if a dataset is called the same.
+        split: "planetoid" for the split that the data come with (where they have none, half of the labels of each
+            class train), or "random:N" for N training nodes per class with 500 validation and 1000 test nodes (fewer,
+            in proportion, where the graph is too small for that).
         seed: draws the random split; has no part in anything else.
+        trained: names of the classes and features of a model that the graph is read for.
+        files: how to read a path: ``edges``, ``feature_table``, ``label``, ``one_hot``, ``ignore``, ``multilabel``, see
+            :func:`~ngcn.data.files.read_files`.
 
     Example:
         >>> load_dataset("cora")
@@ -26,8 +44,14 @@ def load_dataset(name: str, *, split: str = "planetoid", seed: int = 0) -> Graph
         >>> load_dataset("cora", split="random:5", seed=3).train.sum()
         np.int64(35)
     """
-    dataset = find(name)
     per_class = _per_class(split)
+    if is_path(name):
+        from ngcn.data.files import read_files
+
+        return read_files(Path(name).expanduser(), split=split, seed=seed, trained=trained, **files)
+    dataset = find(name)
+    if given := [option for option, value in files.items() if value and value != "label"]:
+        raise DatasetError(f"{name} is a dataset of the catalog, so there is no use for {', '.join(given)}.")
     graph: Graph
     if dataset.embedded:
         from ngcn.data.embedded import load_cora
@@ -46,11 +70,15 @@ def load_dataset(name: str, *, split: str = "planetoid", seed: int = 0) -> Graph
         from ngcn.data.planetoid import read_planetoid
 
         graph = read_planetoid(fetch(name), name, dataset.class_names)
+    if trained is not None:
+        from ngcn.data.assemble import for_model
+
+        return for_model(graph, trained)
     if per_class is None:
         return graph
     from ngcn.data.splits import random_split
 
-    return graph.with_split(*random_split(graph.labels, per_class, seed=seed))
+    return graph.with_split(*random_split(graph.labels, per_class, seed=seed, class_names=graph.class_names))
 
 
 def _per_class(split: str) -> int | None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ngcn.data.catalog import DatasetError
@@ -9,7 +11,12 @@ from ngcn.graph import UNKNOWN
 
 
 def random_split(
-    labels: np.ndarray, per_class: int, val: int = 500, test: int = 1000, seed: int = 0
+    labels: np.ndarray,
+    per_class: int,
+    val: int = 500,
+    test: int = 1000,
+    seed: int = 0,
+    class_names: Sequence[str] | None = None,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """``per_class`` training nodes of every class, then validation and test nodes from the other labelled nodes.
 
@@ -20,6 +27,7 @@ def random_split(
         labels: ``(nodes,)`` class numbers, -1 where unknown.
         per_class, val, test: how many nodes of each kind.
         seed: the same seed gives the same split.
+        class_names: for the message when a class has too few.
 
     Returns:
         The masks of training, validation and test nodes, ``(nodes,)`` each.
@@ -37,7 +45,9 @@ def random_split(
         raise DatasetError(f"A split needs 1 node or more of each kind, but got {per_class=}, {val=}, {test=}.")
     classes, sizes = np.unique(labels[labels != UNKNOWN], return_counts=True)
     if (sizes < per_class).any() or not len(sizes):
-        scarce = f"class {classes[sizes.argmin()]} has {sizes.min()}" if len(sizes) else "none is labelled"
+        rarest = classes[sizes.argmin()] if len(sizes) else 0
+        name = class_names[rarest] if class_names else rarest
+        scarce = f"class {name} has {sizes.min()}" if len(sizes) else "none is labelled"
         raise DatasetError(f"{per_class} training nodes per class were asked for, but {scarce}; ask for fewer.")
 
     random = np.random.default_rng(seed)
@@ -56,3 +66,56 @@ def random_split(
     masks = np.zeros((2, len(labels)), bool)
     masks[0, rest[:val]] = masks[1, rest[val : val + test]] = True
     return train, masks[0], masks[1]
+
+
+def draw_split(
+    labelled: np.ndarray, classes: np.ndarray | None, seed: int = 0
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Half of the labelled nodes of each class for training, a quarter each for validation and test.
+
+    A class of one or two has them in training first, then in validation. Without ``classes`` (multi-label) the halves
+    are of all labelled nodes.
+
+    Example:
+        >>> classes = np.repeat([0, 1, -1], [4, 8, 3])
+        >>> train, val, test = draw_split(classes >= 0, classes)
+        >>> [np.bincount(classes[mask]).tolist() for mask in (train, val, test)]
+        [[2, 4], [1, 2], [1, 2]]
+    """
+    random = np.random.default_rng(seed)
+    masks = np.zeros((3, len(labelled)), bool)
+    groups = np.where(labelled, 0 if classes is None else classes, UNKNOWN)
+    for group in np.unique(groups[groups != UNKNOWN]):
+        members = random.permutation(np.flatnonzero(groups == group))
+        size = len(members)
+        to_train, to_val = -(-size // 2), -(-(size - -(-size // 2)) // 2)
+        for mask, part in zip(masks, np.split(members, [to_train, to_train + to_val]), strict=True):
+            mask[part] = True
+    return masks[0], masks[1], masks[2]
+
+
+def draw_graphs(graph_of: np.ndarray, labelled: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The same with whole graphs, so that validation and test are on graphs that training has not seen.
+
+    Args:
+        graph_of: ``(nodes,)`` the graph that a node belongs to.
+        labelled: ``(nodes,)`` whose labels are known; the others are in no split.
+    """
+    graphs = np.unique(graph_of[labelled])
+    group = np.searchsorted(graphs, graph_of).clip(max=max(len(graphs) - 1, 0))
+    masks = draw_split(np.ones(len(graphs), bool), None, seed)
+    train, val, test = (mask[group] & labelled for mask in masks)
+    return train, val, test
+
+
+def hold_out(train: np.ndarray, classes: np.ndarray | None, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A quarter of the training nodes, of each class where there are any, to choose by: what is left, and they.
+
+    Example:
+        >>> classes = np.repeat([0, 1], [8, 4])
+        >>> train, val = hold_out(np.ones(12, bool), classes)
+        >>> np.bincount(classes[train]), np.bincount(classes[val])
+        (array([6, 3]), array([2, 1]))
+    """
+    half, quarter, last = draw_split(train, classes, seed)
+    return (half | quarter, last) if last.any() else (half, quarter)

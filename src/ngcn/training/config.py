@@ -9,12 +9,15 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ngcn.data.load import is_path
+
 if TYPE_CHECKING:
     from ngcn.baselines import Baseline
     from ngcn.nn import Preset
 
 MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose defaults differ most between models
 NETWORK_SETTINGS = (*MODEL_SETTINGS, "hidden", "steps", "lr", "dropout", "l2", "intermediate", "patience")
+FILE_SETTINGS = ("edges", "feature_table", "label", "one_hot", "ignore", "multilabel")  # how own files are read
 FEATURES = ("auto", "bag", "row", "standard", "none")
 
 
@@ -42,9 +45,16 @@ class Config:
         ngcn.training.config.ConfigError: lr must be a number above 0, not -1.
     """
 
-    dataset: str = _setting("cora", "The graph to train on; `ngcn datasets` lists them.")
+    dataset: str = _setting("cora", "The graph to train on: one of `ngcn datasets`, or a folder or file of your own.")
+    edges: str | None = _setting(None, "The table of edges, where the graph is a table of nodes.")
+    feature_table: str | None = _setting(None, "A table of sparse features: id, feature, value.")
+    label: str = _setting("label", "The column of the nodes that holds their labels.")
+    one_hot: tuple[str, ...] = _setting((), "A column of text to make a feature of each value of.")
+    ignore: tuple[str, ...] = _setting((), "A column of the nodes to leave out.")
+    multilabel: bool = _setting(False, "Nodes have several labels, with | between them.")
     split: str = _setting(
-        "planetoid", "Who trains and who tests: planetoid (the usual split) or random:N (N per class)."
+        "planetoid",
+        "Who trains and who tests: planetoid (as the data say, or half of each class) or random:N (N per class).",
     )
     features: str = _setting(
         "auto",
@@ -81,7 +91,7 @@ class Config:
             object.__setattr__(self, name, value)
 
         _choice("model", self.model, (*MODELS, *BASELINES))
-        _text("dataset", self.dataset)
+        self._check_files(put)
         _text("split", self.split)
         if not re.fullmatch(r"planetoid|random:[1-9][0-9]*", self.split):
             raise ConfigError(f"split must be planetoid or random:N, such as random:20, not {self.split!r}.")
@@ -94,6 +104,19 @@ class Config:
             put("settings", _baseline_settings(self, BASELINES[self.model]))
         else:
             self._check_network(MODELS[self.model], put)
+
+    def _check_files(self, put: Callable[[str, Any], None]) -> None:
+        for name in ("dataset", "label"):
+            _text(name, getattr(self, name))
+        if is_path(self.dataset):
+            put("dataset", _absolute(self.dataset))
+        for name in ("edges", "feature_table"):
+            if (path := getattr(self, name)) is not None:
+                _text(name, path)
+                put(name, _absolute(path))
+        for name in ("one_hot", "ignore"):
+            put(name, _names(name, getattr(self, name)))
+        _yes_or_no("multilabel", self.multilabel)
 
     def _check_network(self, preset: Preset, put: Callable[[str, Any], None]) -> None:
         from ngcn.nn import CLASSIFIERS
@@ -113,8 +136,12 @@ class Config:
         put("lr", _number("lr", self.lr, "above 0", lambda x: x > 0))
         put("dropout", _number("dropout", self.dropout, "from 0 up to but not including 1", lambda x: 0 <= x < 1))
         put("l2", _number("l2", self.l2, "of 0 or more", lambda x: x >= 0))
-        if not isinstance(self.intermediate, bool):
-            raise ConfigError(f"intermediate must be true or false, not {self.intermediate!r}.")
+        _yes_or_no("intermediate", self.intermediate)
+
+    @property
+    def graph_name(self) -> str:
+        """The dataset, or the last part of its path without its ending."""
+        return Path(self.dataset).name.split(".")[0] if "/" in self.dataset else self.dataset
 
     @property
     def is_baseline(self) -> bool:
@@ -129,10 +156,10 @@ class Config:
     def name(self) -> str:
         """A short name for the run, such as ``cora-ngcn-attention-K6-r4``."""
         if self.is_baseline or (self.classifier == "identity" and self.powers == (1,)):
-            return f"{self.dataset}-{self.model}"
+            return f"{self.graph_name}-{self.model}"
         regular = self.powers == tuple(range(len(self.powers)))
         powers = f"K{len(self.powers)}" if regular else "P" + "+".join(map(str, self.powers))
-        return f"{self.dataset}-{self.model}-{self.classifier}-{powers}-r{self.replicas}"
+        return f"{self.graph_name}-{self.model}-{self.classifier}-{powers}-r{self.replicas}"
 
     @classmethod
     def from_file(cls, path: Path | str, **given: Any) -> Config:
@@ -159,7 +186,8 @@ class Config:
         return [f"{key} is {mine[key]}, not {theirs[key]}" for key in mine if mine[key] != theirs[key]]
 
     def to_dict(self) -> dict[str, Any]:
-        return {**asdict(self), "powers": None if self.is_baseline else list(self.powers)}
+        lists = {name: list(getattr(self, name)) for name in ("one_hot", "ignore")}
+        return {**asdict(self), **lists, "powers": None if self.is_baseline else list(self.powers)}
 
     def to_yaml(self) -> str:
         """Every setting with its comment; :meth:`from_file` reads it back to an equal config."""
@@ -231,6 +259,21 @@ def _read_yaml(path: Path | str) -> dict[str, Any]:
 def _text(name: str, value: object) -> None:
     if not isinstance(value, str) or not value:
         raise ConfigError(f"{name} must be a name, not {value!r}.")
+
+
+def _yes_or_no(name: str, value: object) -> None:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{name} must be true or false, not {value!r}.")
+
+
+def _absolute(path: str) -> str:
+    return str(Path(path).expanduser().absolute())
+
+
+def _names(name: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list | tuple) or not all(isinstance(column, str) and column for column in value):
+        raise ConfigError(f"{name} must be a list of columns, not {value!r}.")
+    return tuple(value)
 
 
 def _choice(name: str, value: object, known: Sequence[str] | Mapping[str, Any]) -> None:

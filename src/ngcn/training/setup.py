@@ -13,7 +13,7 @@ from ngcn.baselines.predictions import prediction_network
 from ngcn.graph import Graph
 from ngcn.nn import MODELS, Network, build_network
 from ngcn.ops import Features, Operator, bag_of_words, normalize_rows
-from ngcn.training.config import Config, ConfigError
+from ngcn.training.config import FILE_SETTINGS, Config, ConfigError
 
 
 class Preparation(NamedTuple):
@@ -33,19 +33,22 @@ class Preparation(NamedTuple):
 def prepare(graph: Graph, config: Config) -> Preparation:
     """What the config says, with auto decided: a bag of words for what is or was 0/1, else each column standardised.
 
-    Mean and deviation are those over all nodes: no label is looked at.
+    Mean and deviation are those over all nodes: no label is looked at. Standardising leaves columns of 0/1 as they are:
+    a rare value would become a large one.
     """
     X, how = graph.features, config.features
     if how == "auto" and sp.issparse(X):
         how = "bag" if X.min() >= 0 else "none"
     elif how == "auto":
-        how = "bag" if np.isin(X, (0, 1)).all() else "standard"
+        how = "bag" if ((X == 0) | (X == 1)).all() else "standard"
     if how != "standard":
         return Preparation(how)
     dense = _dense(X)
     mean, deviation = dense.mean(axis=0, dtype=np.float64), dense.std(axis=0, dtype=np.float64)
+    zero_one = ((dense == 0) | (dense == 1)).all(axis=0)
     constant = deviation <= 1e-6 * np.abs(mean)  # rounding leaves a little
-    return Preparation(how, mean.astype(np.float32), np.where(constant, 1, deviation).astype(np.float32))
+    mean, deviation = np.where(zero_one, 0, mean), np.where(zero_one | constant, 1, deviation)
+    return Preparation(how, mean.astype(np.float32), deviation.astype(np.float32))
 
 
 def _dense(features: Any) -> np.ndarray:
@@ -65,7 +68,8 @@ def load_graph(config: Config) -> Graph:
     """The graph that the config names, with its split."""
     from ngcn.data import load_dataset
 
-    return load_dataset(config.dataset, split=config.split, seed=config.seed)
+    files = {name: getattr(config, name) for name in FILE_SETTINGS}
+    return load_dataset(config.dataset, split=config.split, seed=config.seed, **files)
 
 
 def neighbours_close(graph: Graph) -> Graph:

@@ -1,0 +1,200 @@
+"""From what a file or a Python object says to a `Graph`: missing features, the split, and checks that need both."""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.sparse as sp
+
+from ngcn.data.catalog import DatasetError
+from ngcn.data.splits import draw_graphs, draw_split, hold_out, random_split
+from ngcn.data.structure import structural_features
+from ngcn.graph import UNKNOWN, Graph, GraphError
+
+log = logging.getLogger("ngcn.data")  # its warnings are printed on stderr unless somebody arranges otherwise
+Masks = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+class Trained(NamedTuple):
+    """The names of the classes and features of a model, for a graph that is read to be used with it."""
+
+    class_names: Sequence[str]
+    feature_names: Sequence[str]
+
+
+def assemble(
+    adjacency: sp.sparray,
+    features: sp.csr_array | np.ndarray | None,
+    labels: np.ndarray | None,
+    masks: Masks | None = None,
+    *,
+    labelled: np.ndarray | None = None,
+    graph_of: np.ndarray | None = None,
+    feature_names: Sequence[str] | None = None,
+    class_names: Sequence[str] | None = None,
+    node_ids: np.ndarray | None = None,
+    name: str = "graph",
+    split: str = "planetoid",
+    seed: int = 0,
+    trained: Trained | None = None,
+) -> Graph:
+    """The graph, with structural features and a drawn split where there are none, said aloud.
+
+    Args:
+        labels: class numbers with -1 for unknown, a 0/1 matrix for multi-label, or None where nothing is known.
+        masks: training, validation and test nodes, if the data say who they are.
+        labelled: ``(nodes,)`` whose row of a 0/1 matrix is known; all of them if not given.
+        graph_of: ``(nodes,)`` the graph a node belongs to, where there are several.
+        split, seed: as in :func:`~ngcn.data.load_dataset`.
+        trained: names of a model; then nothing is drawn, and all labelled nodes are test nodes.
+    """
+    adjacency = sp.csr_array(adjacency)
+    nodes = adjacency.shape[0]
+    if features is None:
+        features, feature_names = _without_features(adjacency, name, trained)
+    elif trained is None:
+        _warn_of_constants(features, feature_names, name)
+    if trained is not None:
+        names = tuple(feature_names or map(str, range(features.shape[1])))
+        if names != tuple(trained.feature_names):
+            raise _other_features(names, trained.feature_names, name)
+    if labels is None:
+        if trained is None:
+            raise DatasetError(f"{name} has no labels to learn from.")
+        labels = np.full(nodes, UNKNOWN)
+    for array in (labels, *(masks or ())):
+        if len(array) != nodes:
+            raise GraphError(f"{name} has {nodes} nodes, but a label or a split for {len(array)}.")
+    classes = labels if labels.ndim == 1 else None
+    if labelled is None:
+        labelled = np.ones(nodes, bool) if classes is None else classes != UNKNOWN
+    if trained is not None:
+        none = np.zeros(nodes, bool)
+        masks, class_names = (none, none, labelled), trained.class_names
+    else:
+        _check_classes(labels, labelled, class_names, name)
+        masks = _settle(labels, labelled, masks, graph_of, class_names, name, split, seed)
+        _check_trained_classes(labels, masks, class_names, name)
+    return Graph(
+        adjacency,
+        features,
+        labels,
+        *masks,
+        node_ids=node_ids,
+        class_names=class_names,
+        feature_names=feature_names,
+        name=name,
+    )
+
+
+def for_model(graph: Graph, trained: Trained) -> Graph:
+    """A graph as one that a trained model is to be used on."""
+    return assemble(
+        graph.adjacency,
+        graph.features,
+        graph.labels,
+        feature_names=graph.feature_names,
+        node_ids=graph.node_ids,
+        name=graph.name,
+        trained=trained,
+    )
+
+
+def _without_features(adjacency: sp.csr_array, name: str, trained: Trained | None) -> tuple[Any, list[str] | None]:
+    if trained is None:
+        features, names = structural_features(adjacency)
+        what = "degrees and random walks give it some" if names else "every node is a feature of its own"
+        log.warning(f"{name} has no features: {what}.")
+        return features, names
+    features, names = structural_features(adjacency, identity=False)
+    if names != list(trained.feature_names):
+        raise DatasetError(
+            f"{name} has no features, but the model was trained with {len(trained.feature_names)}; a model that was "
+            "trained without any can only be used on its own graph."
+        )
+    return features, names
+
+
+def _warn_of_constants(features: Any, names: Sequence[str] | None, name: str) -> None:
+    low, high = (np.asarray(end.toarray() if sp.issparse(end) else end).ravel() for end in _range(features))
+    constant = np.flatnonzero(low == high)
+    if len(constant) and features.shape[0] > 1:
+        named = [repr(names[c]) if names else str(c) for c in constant[:5]]
+        more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
+        log.warning(f"{name}: {', '.join(named)}{more} has the same value for every node, which says nothing.")
+
+
+def _range(features: Any) -> tuple[Any, Any]:
+    return features.min(axis=0), features.max(axis=0)
+
+
+def _other_features(names: Sequence[str], wanted: Sequence[str], name: str) -> DatasetError:
+    what = f"{name} has {len(names)} features, but the model was trained with {len(wanted)}"
+    if missing := [repr(n) for n in wanted if n not in set(names)][:1]:
+        what += f"; {missing[0]} is missing"
+    if extra := [repr(n) for n in names if n not in set(wanted)][:1]:
+        what += f"; {extra[0]} is not one of the model's"
+    if not missing and not extra:
+        what = f"The features of {name} are in another order than the model's"
+    return DatasetError(f"{what}; give it the features that the model was trained with.")
+
+
+def _check_classes(labels: np.ndarray, labelled: np.ndarray, names: Sequence[str] | None, name: str) -> None:
+    if not labelled.any():
+        raise DatasetError(f"No node of {name} has a label; training needs some of each class.")
+    if labels.ndim == 1 and len(known := np.unique(labels[labelled])) < 2:
+        only = names[known[0]] if names else known[0]
+        raise DatasetError(f"All labels of {name} are {str(only)!r}; there must be two classes or more to tell apart.")
+
+
+def _settle(
+    labels: np.ndarray,
+    labelled: np.ndarray,
+    masks: Masks | None,
+    graph_of: np.ndarray | None,
+    class_names: Sequence[str] | None,
+    name: str,
+    split: str,
+    seed: int,
+) -> Masks:
+    classes = labels if labels.ndim == 1 else None
+    if found := re.fullmatch(r"random:([1-9][0-9]*)", split):
+        return random_split(labels, int(found[1]), seed=seed, class_names=class_names)
+    if masks is None:
+        if graph_of is not None and len(np.unique(graph_of[labelled])) > 1:
+            masks, how = draw_graphs(graph_of, labelled, seed), "whole graphs"
+        else:
+            masks = draw_split(labelled, classes, seed)
+            how = "half of the labels" if classes is None else "half of each class"
+        log.warning(f"{name} has no split: {_count(masks)}; {how} drawn with seed {seed} to train on.")
+    train, val, test = masks
+    if train.any() and not val.any():
+        train, val = hold_out(train, classes, seed)
+        log.warning(
+            f"{name} has no validation nodes: {val.sum()} of its training nodes, drawn with seed {seed}, do it."
+        )
+    for part, mask in (("training", train), ("validation", val)):
+        if not mask.any():
+            raise DatasetError(f"{name} has no {part} nodes, and too few labels to draw some; label more nodes.")
+    return train, val, test
+
+
+def _count(masks: Masks) -> str:
+    train, val, test = (int(mask.sum()) for mask in masks)
+    return f"{train} nodes train, {val} validate and {test} test"
+
+
+def _check_trained_classes(labels: np.ndarray, masks: Masks, names: Sequence[str] | None, name: str) -> None:
+    used = np.flatnonzero(labels.any(axis=0)) if labels.ndim == 2 else np.unique(labels[labels != UNKNOWN])
+    here = labels[masks[0]]
+    learned = np.flatnonzero(here.any(axis=0)) if labels.ndim == 2 else np.unique(here)
+    for c in np.setdiff1d(used, learned):
+        what = str(names[c] if names else c)
+        raise DatasetError(
+            f"The label {what!r} of {name} is on no training node, so it cannot be learned; put a node that has it "
+            "into the training split, or take the label away."
+        )

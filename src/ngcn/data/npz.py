@@ -1,0 +1,124 @@
+"""Graphs in .npz files, in the two forms that benchmarks are published in. Nothing in them is unpickled."""
+
+from __future__ import annotations
+
+import zipfile
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ngcn.data.assemble import Masks, Trained, assemble
+from ngcn.data.catalog import DatasetError
+from ngcn.data.table_features import bag_or_not
+from ngcn.graph import Graph
+
+
+def read_npz(
+    path: str | Path,
+    *,
+    name: str | None = None,
+    split: str = "planetoid",
+    seed: int = 0,
+    trained: Trained | None = None,
+) -> Graph:
+    """The graph in an .npz file.
+
+    The two forms:
+        - ``adj_{data,indices,indptr,shape}``, ``attr_{data,indices,indptr,shape}`` or ``attr_matrix``, ``labels``
+        - ``edges`` (pairs of nodes), ``node_features``, ``node_labels``, and ``{train,val,test}_masks``, of which the
+          first is taken where there are several
+
+    Arrays of Python objects, as some files have them for names, would have to be unpickled; they are passed over where
+    they are not needed.
+    """
+    path = Path(path)
+    arrays = _Arrays(path)
+    try:
+        if "adj_indptr" in arrays:
+            adjacency = arrays.matrix("adj")
+            features = arrays.matrix("attr") if "attr_indptr" in arrays else _dense(arrays.find("attr_matrix"))
+            labels, masks = arrays["labels"], None
+        elif "edges" in arrays:
+            labels, features = arrays["node_labels"], _dense(arrays.find("node_features"))
+            adjacency = _from_pairs(arrays["edges"], len(labels))
+            parts = [arrays.find(f"{part}_masks") for part in ("train", "val", "test")]
+            masks = None if parts[0] is None else first_masks(parts, len(labels))
+        else:
+            raise DatasetError(
+                f"{path} has neither adj_indptr nor edges among its arrays ({', '.join(arrays.names[:8])}); see "
+                "docs/own-data.md for the two forms."
+            )
+        if labels.ndim == 1 and labels.dtype.kind == "f":
+            labels = np.where(np.isfinite(labels), labels, -1)
+        return assemble(
+            adjacency, features, labels, masks, name=name or path.stem, split=split, seed=seed, trained=trained
+        )
+    except DatasetError:
+        raise
+    except (ValueError, IndexError, TypeError, KeyError, OverflowError) as trouble:
+        raise DatasetError(
+            f"The arrays of {path} do not fit together as a graph: {trouble}".rstrip(".") + "."
+        ) from trouble
+
+
+class _Arrays:
+    """The arrays of a file, by name, with errors that say which is missing."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        try:
+            with zipfile.ZipFile(path) as archive:
+                self.names = [member.removesuffix(".npy") for member in archive.namelist()]
+            self.file = np.load(path, allow_pickle=False)
+        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as trouble:
+            raise DatasetError(f"{path} is damaged, cut off or no .npz file: {trouble}.") from None
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.names
+
+    def __getitem__(self, name: str) -> np.ndarray:
+        if name not in self:
+            raise DatasetError(f"{self.path} has no array {name!r}; it has {', '.join(self.names[:12])}.")
+        try:
+            return self.file[name]
+        except ValueError:
+            raise DatasetError(
+                f"The array {name!r} of {self.path} is not of numbers or text but of Python objects, which could run "
+                "code when loaded; save it as plain numbers."
+            ) from None
+        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, SyntaxError) as trouble:
+            raise DatasetError(f"The array {name!r} of {self.path} is damaged: {trouble}.") from None
+
+    def find(self, name: str) -> Any:
+        return self[name] if name in self.names else None
+
+    def matrix(self, prefix: str) -> sp.csr_array:
+        data, indices, indptr, shape = (self[f"{prefix}_{part}"] for part in ("data", "indices", "indptr", "shape"))
+        matrix = sp.csr_array((data, indices, indptr), shape=tuple(int(size) for size in shape))
+        matrix.check_format(full_check=True)
+        return matrix
+
+
+def _dense(features: np.ndarray | None) -> Any:
+    return None if features is None else bag_or_not(np.asarray(features, np.float32))
+
+
+def _from_pairs(pairs: np.ndarray, nodes: int) -> sp.csr_array:
+    ends = pairs if pairs.ndim == 2 and pairs.shape[1] == 2 else pairs.T
+    if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
+        raise ValueError(f"edges must be pairs of node numbers, but have shape {pairs.shape}")
+    adjacency = sp.csr_array((np.ones(len(ends), np.float32), (ends[:, 0], ends[:, 1])), shape=(nodes, nodes))
+    adjacency.sum_duplicates()
+    adjacency.data[:] = 1
+    return adjacency
+
+
+def first_masks(parts: Sequence[np.ndarray | None], nodes: int) -> Masks:
+    """The first of the training, validation and test masks, where there are several; none of a kind are no nodes."""
+    none = np.zeros((1, nodes), bool)
+    train, val, test = (none if part is None else np.reshape(part, (-1, nodes)).astype(bool) for part in parts)
+    return train[0], val[0], test[0]

@@ -1,0 +1,247 @@
+"""`Table`: the columns of one file of a user's, with errors that name the file, the row, the column and a remedy."""
+
+from __future__ import annotations
+
+import gzip
+import zlib
+from collections import Counter
+from difflib import get_close_matches
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.parquet
+
+from ngcn.data.catalog import DatasetError
+
+ENDINGS = (".csv", ".tsv", ".parquet")  # each may have .gz behind it
+_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"  # as str(int) writes it: 007 is a text
+
+
+class Table:
+    """Cells as they stand in a file (text, for CSV), read as what they are meant to be only when asked for.
+
+    Args:
+        columns: the cells.
+        name: what to call the table in messages: its path.
+        first_row: the number of its first row in messages; 2 where a header is the first line.
+    """
+
+    def __init__(self, columns: pa.Table, name: str, first_row: int = 1) -> None:
+        names = [str(column).strip() for column in columns.column_names]
+        if twice := [column for column, times in Counter(names).items() if times > 1]:
+            raise DatasetError(f"{name} has more than one column {twice[0]!r}; rename or remove all but one.")
+        self.columns = columns.rename_columns(names)
+        self.name = name
+        self.first_row = first_row
+
+    def __len__(self) -> int:
+        return self.columns.num_rows
+
+    @property
+    def column_names(self) -> list[str]:
+        return self.columns.column_names
+
+    def find(self, column: str) -> str | None:
+        """The column of that name, in whatever case it is written."""
+        if column in self.column_names:
+            return column
+        alike = [name for name in self.column_names if name.casefold() == column.casefold()]
+        return alike[0] if len(alike) == 1 else None
+
+    def need(self, column: str) -> str:
+        found = self.find(column)
+        if found is None:
+            near = get_close_matches(column, self.column_names, n=1)
+            remedy = f"rename {near[0]!r}?" if near else "add it, or rename the one that is meant."
+            raise DatasetError(
+                f"{self.name} has no column {column!r}; it has {_some([repr(c) for c in self.column_names])}: {remedy}"
+            )
+        return found
+
+    def wrong(self, row: int, column: str, what: str) -> DatasetError:
+        """The error for a cell; ``row`` counts from 0."""
+        return DatasetError(f"{self.name}, row {row + self.first_row}, column {column!r}: {what}")
+
+    def texts(self, column: str) -> pa.Array:
+        """The cells as text without spaces around them; null where there is nothing."""
+        cells = self._cells(column)
+        kind = cells.type
+        if pa.types.is_floating(kind):
+            cells = _whole(cells)
+        if pa.types.is_floating(cells.type) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+            cells = cells.cast(pa.string())
+        if not pa.types.is_string(cells.type):
+            try:
+                cells = cells.cast(pa.string())
+            except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+                raise DatasetError(
+                    f"{self.name}: the column {column!r} holds {kind} values, where text or numbers are expected."
+                ) from None
+        cells = pc.utf8_trim_whitespace(cells)
+        return pc.if_else(pc.equal(cells, ""), None, cells)
+
+    def ids(self, column: str) -> pa.Array:
+        """The cells as text, none of them empty."""
+        ids = self.texts(column)
+        if ids.null_count:
+            raise self.wrong(_first(ids.is_null()), column, "a node id is missing; fill it in or remove the row.")
+        return ids
+
+    def is_text(self, column: str) -> bool:
+        """Not a number anywhere: a column for names, not one with a slip in it."""
+        cells = self._cells(column)
+        if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
+            return not _numeric(cells.type)
+        given = self.texts(column).drop_null()[:1000]
+        return len(given) > 0 and not any(_is_number(text) for text in given.to_pylist())
+
+    def numbers(self, column: str, remedy: str) -> np.ndarray:
+        """The cells as finite numbers; ``remedy`` ends the sentence about one that is none."""
+        cells = self._cells(column)
+        if not _numeric(cells.type):
+            texts = self.texts(column)
+            try:
+                cells = texts.cast(pa.float64())
+            except pa.ArrowInvalid:
+                row = _first_uncastable(texts)
+                raise self.wrong(row, column, f"{texts[row].as_py()!r} is not a number; {remedy}") from None
+        if cells.null_count:
+            raise self.wrong(_first(cells.is_null()), column, f"there is no number; {remedy}")
+        values = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        bad = ~np.isfinite(values)
+        if bad.any():
+            row = int(np.argmax(bad))
+            raise self.wrong(row, column, f"{values[row]} is not a number to count with; {remedy}")
+        with np.errstate(over="ignore"):
+            small = values.astype(np.float32)
+        if np.isinf(small).any():
+            row = int(np.argmax(np.isinf(small)))
+            raise self.wrong(row, column, f"{values[row]:g} is too large a number; {remedy}")
+        return small
+
+    def _cells(self, column: str) -> pa.Array:
+        cells = self.columns.column(column).combine_chunks()
+        if isinstance(cells, pa.ChunkedArray):  # an array of no length, in some versions
+            cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
+        return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
+
+
+def read_table(path: str | Path) -> Table:
+    """A CSV, TSV or Parquet file, gzipped or not; CSV may be separated by commas, semicolons or tabs."""
+    path = Path(path)
+    ending = path.name.lower().removesuffix(".gz")
+    if not ending.endswith(ENDINGS):
+        raise DatasetError(f"{path} is not a table that can be read; use {', '.join(ENDINGS)}, with .gz behind or not.")
+    try:
+        content = path.read_bytes()
+        if path.name.lower().endswith(".gz"):
+            content = gzip.decompress(content)
+    except OSError as trouble:
+        if isinstance(trouble, gzip.BadGzipFile):
+            raise DatasetError(f"{path} is not a gzip file, or a damaged one: {trouble}; make it again.") from None
+        raise DatasetError(f"{path} cannot be read: {trouble.strerror}.") from None
+    except (EOFError, zlib.error):
+        raise DatasetError(f"{path} is a gzip file that is cut off or damaged; copy or make it again.") from None
+    if not content.strip():
+        raise DatasetError(f"{path} is empty; it needs a first line with the names of the columns.")
+    if ending.endswith(".parquet"):
+        return Table(_parquet(content, path), str(path))
+    return Table(_csv(content, path), str(path), first_row=2)
+
+
+def _parquet(content: bytes, path: Path) -> pa.Table:
+    try:
+        return pyarrow.parquet.read_table(pa.BufferReader(content))
+    except (pa.ArrowException, OSError, ValueError) as trouble:
+        reason = str(trouble).splitlines()[0].rstrip(".")
+        raise DatasetError(f"{path} is cut off, damaged or no Parquet file ({reason}); make it again.") from None
+
+
+def _csv(content: bytes, path: Path) -> pa.Table:
+    content = content.removeprefix(b"\xef\xbb\xbf")
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
+    try:
+        header = content.splitlines()[0].decode("utf-8")
+    except UnicodeDecodeError:
+        raise _not_utf8(content, path) from None
+    separator = "\t" if ".tsv" in path.suffixes else max(",;\t", key=header.count)
+    parse = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in content)
+    read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=True)
+    try:
+        names = pa.csv.open_csv(pa.BufferReader(content), read_options=read, parse_options=parse).schema.names
+        convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
+        return pa.csv.read_csv(pa.BufferReader(content), read, parse, convert)
+    except pa.ArrowInvalid as trouble:
+        if "UTF8" in str(trouble):
+            raise _not_utf8(content, path) from None
+        read.use_threads = False  # only then does it say which row
+        try:
+            pa.csv.read_csv(pa.BufferReader(content), read, parse)
+        except pa.ArrowInvalid as again:
+            trouble = again
+        reason = str(trouble).splitlines()[0].removeprefix("CSV parse error: ").removeprefix("Row ").rstrip(".")
+        raise DatasetError(
+            f"{path} is not a table, row {reason}; each row needs a cell for each column of the first line."
+        ) from None
+
+
+def _not_utf8(content: bytes, path: Path) -> DatasetError:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as trouble:
+        row = content.count(b"\n", 0, trouble.start) + 1
+        return DatasetError(f"{path}, row {row}: a character is not in UTF-8; save the file in UTF-8.")
+    return DatasetError(f"{path} is not text in UTF-8; save it so.")
+
+
+def as_integers(ids: pa.Array) -> np.ndarray:
+    """Ids as integers where all are written as such, else as text."""
+    if len(ids) and pc.all(pc.match_substring_regex(ids, _INTEGER)).as_py():
+        return ids.cast(pa.int64()).to_numpy(zero_copy_only=False)
+    return np.array(ids.to_pylist(), dtype=str)
+
+
+def _numeric(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+
+
+def _whole(numbers: pa.Array) -> pa.Array:
+    """As integers where all are whole: a column of integers with gaps is often kept as 1.0, 2.0, ..."""
+    numbers = pc.if_else(pc.is_nan(numbers), None, numbers)
+    try:
+        return numbers.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return numbers
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _first(cells: pa.Array) -> int:
+    return pc.index(cells, True).as_py()
+
+
+def _first_uncastable(texts: pa.Array) -> int:
+    """The row of the first text that is no number, by halving."""
+    start, end = 0, len(texts)
+    while end - start > 1:
+        middle = (start + end) // 2
+        try:
+            texts[start:middle].cast(pa.float64())
+            start = middle
+        except pa.ArrowInvalid:
+            end = middle
+    return start
+
+
+def _some(names: list[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,0 +1,242 @@
+"""What is wrong with files is said in a sentence with file, row, column and remedy; exit code 2, nothing written."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import pickle
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from typer.testing import Result
+
+Ngcn = Callable[..., Result]
+NODES = "id,label,split,age\na,x,train,1\nb,y,train,2\nc,x,val,3\nd,y,test,4\ne,,,5\n"
+EDGES = "source,target\na,b\nb,c\nd,e\n"
+
+
+def parquet(text: str) -> bytes:
+    file = io.BytesIO()
+    pd.read_csv(io.StringIO(text)).to_parquet(file)
+    return file.getvalue()
+
+
+def npz(**arrays: object) -> bytes:
+    file = io.BytesIO()
+    np.savez(file, **arrays)  # type: ignore[arg-type]
+    return file.getvalue()
+
+
+class Bomb:
+    def __reduce__(self) -> tuple[object, tuple[str]]:
+        return Path.touch, (Path("exploded"),)  # type: ignore[return-value]
+
+
+FLAT = {"edges": np.array([[0, 1], [1, 2]]), "node_features": np.eye(3), "node_labels": np.array([0, 1, 0])}
+ADJ = {"adj_data": np.ones(2), "adj_indices": np.array([1, 2]), "adj_indptr": np.array([0, 1, 2, 2])}
+
+# what is wrong: files that differ from the good ones, and what the sentence has to say
+WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
+    "no nodes file": ({"nodes.csv": None}, ["g has no nodes.csv"]),
+    "no edges file": ({"edges.csv": None}, ["g has no edges.csv"]),
+    "nothing at all": (
+        {"nodes.csv": None, "edges.csv": None},
+        ["holds no graph", "should hold nodes.csv and edges.csv"],
+    ),
+    "two of a kind": ({"nodes.tsv": NODES}, ["both nodes.csv and nodes.tsv", "rename"]),
+    "no id": ({"nodes.csv": NODES.replace("id", "name")}, ["nodes.csv has no column 'id'", "it has 'name', 'label'"]),
+    "no label": ({"nodes.csv": NODES.replace("label", "lable")}, ["no column 'label'", "rename 'lable'?"]),
+    "no target": ({"edges.csv": "source,to\na,b\n"}, ["edges.csv has no column 'target'"]),
+    "column twice": ({"nodes.csv": NODES.replace("age", "label")}, ["more than one column 'label'"]),
+    "unknown node": (
+        {"edges.csv": EDGES + "a,zz\n"},
+        ["edges.csv, row 5, column 'target': there is no node 'zz'", "add it there, or remove the edge"],
+    ),
+    "missing end": ({"edges.csv": EDGES + "a,\n"}, ["edges.csv, row 5, column 'target': a node id is missing"]),
+    "duplicate id": ({"nodes.csv": NODES + "b,x,,1\n"}, ["row 7, column 'id': the id 'b' is in row 3 already"]),
+    "missing id": ({"nodes.csv": NODES + ",x,,1\n"}, ["nodes.csv, row 7, column 'id': a node id is missing"]),
+    "label never trained": (
+        {"nodes.csv": NODES.replace("d,y", "d,z")},
+        ["label 'z' of g is on no training node", "put a node that has it into the training split"],
+    ),
+    "NaN": (
+        {"nodes.csv": NODES.replace(",2\n", ",nan\n")},
+        ["row 3, column 'age'", "nan is not a number to count with"],
+    ),
+    "infinite": ({"nodes.csv": NODES.replace(",2\n", ",-inf\n")}, ["row 3, column 'age'", "--ignore age"]),
+    "too large": ({"nodes.csv": NODES.replace(",2\n", ",1e99\n")}, ["row 3, column 'age': 1e+99 is too large"]),
+    "missing number": (
+        {"nodes.csv": NODES.replace(",2\n", ",\n")},
+        ["row 3, column 'age': there is no number", "--ignore age"],
+    ),
+    "text in a number column": (
+        {"nodes.csv": NODES.replace(",4\n", ",old\n")},
+        ["nodes.csv, row 5, column 'age': 'old' is not a number; correct it, or leave", "out with --ignore age"],
+    ),
+    "text column": (
+        {"nodes.csv": NODES.replace("age", "age,town").replace("\n", ",Rome\n").replace("town,Rome", "town")},
+        ["the column 'town' holds text ('Rome' in row 2)", "--one-hot town", "--ignore town"],
+    ),
+    "negative weight": (
+        {"edges.csv": "source,target,weight\na,b,1\nb,c,-2\n"},
+        ["edges.csv, row 3, column 'weight': the weight -2 is not above 0", "remove the edge"],
+    ),
+    "zero weight": ({"edges.csv": "source,target,weight\na,b,0\n"}, ["row 2, column 'weight': the weight 0 is not"]),
+    "weight of text": ({"edges.csv": "source,target,weight\na,b,big\n"}, ["row 2, column 'weight': 'big' is not a"]),
+    "empty nodes": ({"nodes.csv": ""}, ["nodes.csv is empty; it needs a first line"]),
+    "empty edges": ({"edges.csv": b""}, ["edges.csv is empty"]),
+    "blank": ({"edges.csv": b"\n \n"}, ["edges.csv is empty"]),
+    "no rows": ({"nodes.csv": "id,label,age\n"}, ["nodes.csv has no rows, so the graph has no nodes"]),
+    "cut gzip": (
+        {"nodes.csv": None, "nodes.csv.gz": gzip.compress(NODES.encode() * 99)[:-30]},
+        ["nodes.csv.gz is a gzip file that is cut off or damaged; copy or make it again"],
+    ),
+    "no gzip": ({"nodes.csv": None, "nodes.csv.gz": NODES}, ["nodes.csv.gz is not a gzip file"]),
+    "cut parquet": (
+        {"nodes.csv": None, "nodes.parquet": parquet(NODES)[:-50]},
+        ["nodes.parquet is cut off, damaged or no Parquet file"],
+    ),
+    "no parquet": ({"nodes.csv": None, "nodes.parquet": NODES}, ["nodes.parquet is cut off, damaged or no Parquet"]),
+    "latin-1": (
+        {"nodes.csv": NODES.replace("\nd,", "\nZoë,").encode("latin-1")},
+        ["nodes.csv, row 5: a character is not in UTF-8; save the file in UTF-8"],
+    ),
+    "utf-16": ({"nodes.csv": NODES.encode("utf-16")}, ["nodes.csv is text in UTF-16; save it in UTF-8"]),
+    "binary": ({"nodes.csv": bytes(range(256)) * 4}, ["nodes.csv"]),
+    "ragged": ({"nodes.csv": NODES + "f,x\n"}, ["nodes.csv is not a table, row #7: Expected 4 columns, got 2"]),
+    "one class": ({"nodes.csv": NODES.replace("y", "x")}, ["All labels of g are 'x'", "two classes or more"]),
+    "no labels": (
+        {"nodes.csv": "id,label,age\na,,1\nb,,2\n", "edges.csv": "source,target\na,b\n"},
+        ["No node of g has a label"],
+    ),
+    "too few labels": (
+        {"nodes.csv": "id,label,age\na,x,1\nb,y,2\n", "edges.csv": "source,target\na,b\n"},
+        ["g has no validation nodes, and too few labels"],
+    ),
+    "unknown split": (
+        {"nodes.csv": NODES.replace("val", "vla")},
+        ["row 4, column 'split': 'vla' is no split; use train"],
+    ),
+    "split without label": (
+        {"nodes.csv": NODES.replace("e,,,", "e,,test,")},
+        ["row 6, column 'split'", "needs a label"],
+    ),
+    "across graphs": (
+        {"nodes.csv": NODES.replace("age", "graph").replace("5", "1")},
+        ["edges.csv, row 2", "between the graphs '1' and '2'; remove it"],
+    ),
+    "missing graph": ({"nodes.csv": NODES.replace("age", "graph").replace(",5", ",")}, ["row 6, column 'graph'"]),
+    "feature of no node": (
+        {"features.csv": "id,feature\nzz,sun\n"},
+        ["features.csv, row 2, column 'id': there is no node"],
+    ),
+    "feature of no name": ({"features.csv": "id,feature\na,\n"}, ["features.csv, row 2, column 'feature'", "missing"]),
+    "feature of text": (
+        {"features.csv": "id,feature,value\na,sun,hot\n"},
+        ["row 2, column 'value': 'hot' is not a number"],
+    ),
+    "feature twice": ({"features.csv": "id,feature\na,age\n"}, ["feature 'age' of ", "twice"]),
+    "cut npz": (
+        {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**FLAT)[:-40]},
+        ["g.npz is damaged, cut off or no"],
+    ),
+    "no npz": (
+        {"edges.csv": None, "nodes.csv": None, "g.npz": b"PK nothing"},
+        ["g.npz is damaged, cut off or no .npz"],
+    ),
+    "npz of something": (
+        {"edges.csv": None, "nodes.csv": None, "g.npz": npz(a=np.ones(3))},
+        ["has neither adj_indptr nor edges", "docs/own-data.md"],
+    ),
+    "npz with a pickle": (
+        {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**{**FLAT, "node_labels": np.array([Bomb()] * 3)})},
+        ["array 'node_labels' of", "could run code when loaded; save it as plain numbers"],
+    ),
+    "npz that does not fit": (
+        {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**{**FLAT, "edges": np.array([[0, 9]])})},
+        ["The arrays of", "do not fit together"],
+    ),
+    "npz without labels": (
+        {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**ADJ, adj_shape=[3, 3])},
+        ["no array 'labels'"],
+    ),
+    "npz out of range": (
+        {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**ADJ, adj_shape=[3, 2], labels=[0, 1, 0])},
+        ["do not fit together"],
+    ),
+    "cut graphml": (
+        {"edges.csv": None, "nodes.csv": None, "g.graphml": "<graphml><graph>"},
+        ["g.graphml is damaged or cut"],
+    ),
+    "graphml of something": (
+        {"edges.csv": None, "nodes.csv": None, "g.graphml": "<page/>"},
+        ["g.graphml cannot be understood by networkx"],
+    ),
+    "gexf of something": ({"edges.csv": None, "nodes.csv": None, "g.gexf": "<page/>"}, ["g.gexf cannot be understood"]),
+    "pickle in planetoid": (
+        {"edges.csv": None, "nodes.csv": None, "ind.g.graph": pickle.dumps(Bomb()), "ind.g.x": pickle.dumps(Bomb())},
+        ["which no Planetoid file needs"],
+    ),
+    "two graphs": (
+        {"edges.csv": None, "nodes.csv": None, "a.npz": "", "b.npz": ""},
+        ["more than one graph (a.npz, b.npz)"],
+    ),
+}
+
+
+def write(folder: Path, files: dict[str, str | bytes | None]) -> None:
+    folder.mkdir()
+    for name, content in {"nodes.csv": NODES, "edges.csv": EDGES, **files}.items():
+        if content is not None:
+            (folder / name).write_bytes(content.encode() if isinstance(content, str) else content)
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_files_are_refused_in_one_sentence(ngcn: Ngcn, wrong: str) -> None:
+    files, parts = WRONG[wrong]
+    write(Path("g"), files)
+    before = sorted(Path.cwd().rglob("*"))
+    result = ngcn("train", "g/", "--steps", "1")
+    assert result.exit_code == 2, result.output
+    *notes, sentence = result.stderr.splitlines()
+    assert [part for part in parts if part not in sentence] == [], sentence
+    assert result.stdout == "" and sentence.endswith((".", "?")) and not any("Traceback" in note for note in notes)
+    assert sorted(Path.cwd().rglob("*")) == before  # and nothing exploded
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["absent/"], "There is no file or folder "),
+        (["absent"], "no dataset 'absent', nor a file or folder of that name"),
+        (["corra"], "did you mean cora?"),
+        (["g/nodes.csv"], "is a table of nodes; name the table of edges too, with --edges FILE"),
+        (["--nodes", "g/nodes.csv"], "is a table of nodes; name the table of edges too"),
+        (["--nodes", "absent.csv", "--edges", "g/edges.csv"], "absent.csv"),
+        (["--nodes", "g/nodes.csv", "--edges", "absent.csv"], "absent.csv cannot be read: No such file"),
+        (["g", "--nodes", "g/nodes.csv"], "a graph or --nodes, not both"),
+        (["g", "--one-hot", "town"], "no column 'town'"),
+        (["g", "--ignore", "agee"], "rename 'age'?"),
+        (["g", "--one-hot", "label"], "'label' of"),
+        (["g", "--label", "kind"], "no column 'kind'"),
+        (["g", "--split", "random:9"], "9 training nodes per class were asked for, but class x has 2"),
+        (["g", "--feature-table", "absent.parquet"], "absent.parquet cannot be read"),
+        (["g/readme.txt"], "is not a graph that can be read"),
+        (["cora", "--one-hot", "town"], "cora is a dataset of the catalog, so there is no use for one_hot"),
+        (["g", "--feature-table", "g/readme.txt"], "is not a table that can be read; use .csv, .tsv, .parquet"),
+    ],
+)
+def test_commands_are_refused_in_one_sentence(ngcn: Ngcn, arguments: list[str], message: str) -> None:
+    write(Path("g"), {"readme.txt": "hello"})
+    result = ngcn("train", *arguments)
+    assert result.exit_code == 2 and message in result.stderr, result.output
+    assert result.stderr.count("\n") == 1 and not Path("runs").exists()
+
+
+def test_a_constant_column_is_a_warning(ngcn: Ngcn) -> None:
+    write(Path("g"), {"nodes.csv": NODES.replace("age", "age,size").replace("\n", ",7\n").replace("size,7", "size")})
+    result = ngcn("train", "g", "--model", "gcn", "--steps", "2")
+    assert result.exit_code == 0 and "'size' has the same value for every node" in result.stderr

@@ -1,0 +1,193 @@
+"""Graphs from other libraries, and from the files that other libraries write."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+import torch
+
+from ngcn.data import DatasetError, load_dataset
+from ngcn.data.assemble import Trained
+from ngcn.graph import Graph, GraphError
+
+LABELS = ["x", "y", "x", "y", None]
+SPLITS = ["train", "train", "val", "test", None]
+
+
+def network(**extra: object) -> nx.Graph:
+    G = nx.Graph(name="ring", **extra)
+    for node, (label, split) in enumerate(zip(LABELS, SPLITS, strict=True)):
+        known = {} if label is None else {"label": label, "split": split}
+        G.add_node(node * 10, age=float(node), tall=node % 2, **known)
+    nx.add_cycle(G, [0, 10, 20, 30, 40])
+    G.edges[0, 10]["weight"] = 2.5
+    return G
+
+
+def check(graph: Graph) -> None:
+    assert graph.node_ids is not None and graph.node_ids.tolist() == [0, 10, 20, 30, 40]
+    assert graph.labels.tolist() == [0, 1, 0, 1, -1] and graph.class_names == ("x", "y")
+    assert graph.feature_names == ("age", "tall")
+    np.testing.assert_array_equal(graph.features, [[0, 0], [1, 1], [2, 0], [3, 1], [4, 0]])
+    both_ways = graph.adjacency.toarray() + graph.adjacency.toarray().T
+    assert both_ways[0, 1] == 2.5 and both_ways[1, 2] == 1 and graph.edges == 5
+    assert [mask.nonzero()[0].tolist() for mask in (graph.train, graph.val, graph.test)] == [[0, 1], [2], [3]]
+
+
+def test_networkx() -> None:
+    graph = Graph.from_networkx(network())
+    check(graph)
+    assert graph.name == "ring"
+    with pytest.raises(DatasetError, match="the column 'town' holds text"):
+        G = network()
+        nx.set_node_attributes(G, "Rome", "town")
+        Graph.from_networkx(G)
+    with pytest.raises(DatasetError, match=r"row 5, column 'age': there is no number"):
+        G = network()
+        del G.nodes[40]["age"]
+        Graph.from_networkx(G)
+
+
+@pytest.mark.parametrize("ending", ["graphml", "gexf", "graphml.gz"])
+def test_graphml_and_gexf(tmp_path: Path, ending: str) -> None:
+    G = network()
+    for node in G:
+        G.nodes[node].setdefault("label", "")
+    path = tmp_path / f"ring.{ending}"
+    (nx.write_gexf if ending == "gexf" else nx.write_graphml)(G, path)
+    if ending.endswith(".gz"):
+        assert path.read_bytes()[:2] == gzip.compress(b"")[:2]
+    graph = load_dataset(str(path), ignore=[])
+    check(graph)
+    check(load_dataset(f"{tmp_path}/"))
+
+
+def test_pandas() -> None:
+    G = network()
+    nodes = pd.DataFrame(
+        {"id": list(G), "label": LABELS, "split": SPLITS, "age": range(5), "tall": np.arange(5) % 2 == 1}
+    )
+    edges = pd.DataFrame(G.edges, columns=["source", "target"]).assign(weight=[2.5, 1, 1, 1, 1])
+    check(Graph.from_pandas(nodes, edges))
+    check(Graph.from_pandas(nodes.astype({"label": "category", "age": "Int64"}), edges.astype({"source": "string"})))
+    with pytest.raises(DatasetError, match=r"the nodes, row 2, column 'age': there is no number"):
+        Graph.from_pandas(nodes.assign(age=[1, None, 2, 3, 4]), edges)
+    with pytest.raises(DatasetError, match=r"must be a data frame, not a list"):
+        Graph.from_pandas([], edges)
+
+
+def test_pandas_labels_with_gaps_are_whole_numbers() -> None:
+    nodes = pd.DataFrame({"id": [1.0, 2.0, 3.0, 4.0], "label": [1, 2, np.nan, 1], "f": [0.5, 1, 2, 3]})
+    nodes["split"] = ["train", "train", None, "val"]
+    graph = Graph.from_pandas(nodes, pd.DataFrame({"source": [1], "target": [2]}))
+    assert graph.class_names == ("1", "2") and graph.labels.tolist() == [0, 1, -1, 0]
+    assert graph.node_ids is not None and graph.node_ids.tolist() == [1, 2, 3, 4]
+
+
+def test_scipy() -> None:
+    adjacency = sp.coo_array(nx.to_numpy_array(network()))
+    features = np.array([[0, 0], [1, 1], [2, 0], [3, 1], [4, 0.0]])
+    masks = tuple(np.array([split == part for split in SPLITS]) for part in ("train", "val", "test"))
+    ids = np.arange(5) * 10
+    names = ["age", "tall"]
+    graph = Graph.from_scipy(adjacency, features, LABELS, masks=masks, node_ids=ids, feature_names=names)
+    assert graph.labels.tolist() == [0, 1, 0, 1, -1] and graph.class_names == ("x", "y")
+    assert abs(graph.adjacency - adjacency.tocsr()).max() == 0
+    numbers = Graph.from_scipy(adjacency, sp.csr_array(features), [0, 1, 0, 1, -1], masks=masks, node_ids=ids)
+    assert sp.issparse(numbers.features) and numbers.labels.tolist() == graph.labels.tolist()
+    for wrong in ({"features": features[:3]}, {"features": np.ones(5)}, {"labels": [0, 1, 0]}):
+        with pytest.raises((GraphError, DatasetError)):
+            Graph.from_scipy(
+                **{"adjacency": adjacency, "features": features, "labels": [0, 1, 0, 1, -1], "masks": masks, **wrong}
+            )
+
+
+def test_pyg_there_and_back(caplog: pytest.LogCaptureFixture) -> None:
+    from torch_geometric.data import Data
+    from torch_geometric.datasets import FakeDataset
+
+    graph = Graph.from_networkx(network())
+    data = graph.to_pyg()
+    assert data.num_nodes == 5 and data.x.shape == (5, 2) and data.y.tolist() == [0, 1, 0, 1, -1]
+    back = Graph.from_pyg(data)
+    for part in ("train", "val", "test", "labels"):
+        np.testing.assert_array_equal(getattr(back, part), getattr(graph, part))
+    np.testing.assert_array_equal(back.features, graph.features)
+    assert abs(back.adjacency - graph.adjacency).max() == 0
+    fake = FakeDataset(num_graphs=1, avg_num_nodes=60, task="node", num_classes=3)[0]
+    drawn = Graph.from_pyg(fake, name="fake")
+    assert drawn.classes == 3 and drawn.train.any() and "fake has no split" in caplog.text
+    several = Data(
+        x=torch.eye(4), edge_index=torch.tensor([[0, 1, 0], [1, 2, 1]]), y=torch.tensor([[0], [1], [0], [1]])
+    )
+    for part, rows in (("train", [0, 1]), ("val", [2]), ("test", [3])):
+        mask = torch.zeros(4, 2, dtype=torch.bool)
+        mask[rows, 0] = True
+        mask[:, 1] = part == "train"
+        several[f"{part}_mask"] = mask
+    graph = Graph.from_pyg(several)
+    assert graph.train.tolist() == [True, True, False, False] and graph.adjacency.max() == 1
+    with pytest.raises(DatasetError, match="no edge_index"):
+        Graph.from_pyg(Data(x=torch.eye(2)))
+
+
+@pytest.mark.parametrize("features", ["attr", "attr_matrix", "none"])
+def test_npz_of_matrices(tmp_path: Path, features: str, caplog: pytest.LogCaptureFixture) -> None:
+    random = np.random.default_rng(0)
+    A = sp.random_array((30, 30), density=0.1, format="csr", rng=random)
+    X = sp.random_array((30, 5), density=0.3, format="csr", rng=random)
+    arrays = {f"adj_{part}": getattr(A, part) for part in ("data", "indices", "indptr", "shape")}
+    if features == "attr":
+        arrays |= {f"attr_{part}": getattr(X, part) for part in ("data", "indices", "indptr", "shape")}
+    elif features == "attr_matrix":
+        arrays["attr_matrix"] = X.toarray()
+    names = np.array(["a", None], dtype=object)  # would have to be unpickled, and is not needed
+    np.savez(tmp_path / "net.npz", labels=np.arange(30) % 3, class_names=names, **arrays)
+    graph = load_dataset(str(tmp_path / "net.npz"))
+    assert graph.name == "net" and abs(graph.adjacency - A.astype(np.float32)).max() == 0
+    if features == "none":
+        assert "no features" in caplog.text
+    else:
+        found = graph.features.toarray() if sp.issparse(graph.features) else graph.features
+        np.testing.assert_allclose(found, X.toarray(), rtol=1e-6)
+    assert graph.train.sum() == 15
+
+
+def test_npz_of_edges(tmp_path: Path) -> None:
+    masks = {
+        f"{part}_masks": np.array([[i % 3 == n for i in range(9)], [True] * 9])
+        for n, part in enumerate(("train", "val", "test"))
+    }
+    arrays = {
+        "edges": np.array([[0, 1], [1, 2], [1, 2]]),
+        "node_features": np.eye(9),
+        "node_labels": np.arange(9) // 3 % 2,
+    }
+    np.savez(tmp_path / "flat.npz", **arrays, **masks)
+    graph = load_dataset(f"{tmp_path}/")
+    assert graph.train.nonzero()[0].tolist() == [0, 3, 6] and graph.adjacency.max() == 1 and graph.edges == 2
+    like = load_dataset(f"{tmp_path}/", trained=Trained(["p", "q"], graph.feature_names))
+    assert like.class_names == ("p", "q") and like.test.all()
+
+
+def test_folders_of_published_files(tiny: Path) -> None:
+    graph = load_dataset(f"{tiny}/")
+    assert graph.name == "tiny" and graph.nodes == 8
+    with pytest.raises(DatasetError, match="1433"):
+        load_dataset(f"{tiny}/", trained=Trained(["a", "b"], [str(i) for i in range(1433)]))
+    with pytest.raises(DatasetError, match="label, one-hot, ignore and multilabel are for tables"):
+        load_dataset(f"{tiny}/", one_hot=["x"])
+
+
+def test_a_dataset_as_a_folder_is_the_dataset(planetoid_folder: Path, tmp_path: Path) -> None:
+    for file in planetoid_folder.glob("ind.citeseer.*"):
+        (tmp_path / file.name).symlink_to(file)
+    folder, dataset = load_dataset(f"{tmp_path}/"), load_dataset("citeseer")
+    assert (folder.labels == dataset.labels).all() and (folder.train == dataset.train).all()
+    assert load_dataset(f"{tmp_path}/", split="random:5").train.sum() == 30

@@ -1,0 +1,262 @@
+"""Tables that are as they should be: what becomes of every column, kind of file and option."""
+
+from __future__ import annotations
+
+import gzip
+import logging
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+
+from ngcn.data import DatasetError, load_dataset
+from ngcn.data.assemble import Trained
+from ngcn.data.splits import draw_graphs, draw_split, hold_out
+from ngcn.data.structure import structural_features
+from ngcn.graph import Graph
+
+NODES = """id,label,split,age,height
+a,cat,train,1,10
+b,dog,train,2,20
+c,cat,val,3,30
+d,dog,test,4,45.5
+e,,,5,60
+"""
+EDGES = "source,target,weight\na,b,1\nb,c,2.5\nd,e,1\n"
+
+
+def write(folder: Path, nodes: str = NODES, edges: str = EDGES, features: str | None = None) -> str:
+    folder.mkdir(exist_ok=True)
+    for name, text in (("nodes", nodes), ("edges", edges), ("features", features)):
+        if text is not None:
+            (folder / f"{name}.csv").write_text(text)
+    return f"{folder}/"
+
+
+def test_every_column_has_its_place(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    graph = load_dataset(write(tmp_path / "zoo"))
+    assert graph.name == "zoo" and graph.node_ids is not None
+    assert graph.node_ids.tolist() == list("abcde") and graph.class_names == ("cat", "dog")
+    assert graph.feature_names == ("age", "height")
+    np.testing.assert_array_equal(graph.features, [[1, 10], [2, 20], [3, 30], [4, 45.5], [5, 60]])
+    assert graph.labels.tolist() == [0, 1, 0, 1, -1]
+    assert [mask.nonzero()[0].tolist() for mask in (graph.train, graph.val, graph.test)] == [[0, 1], [2], [3]]
+    expected = np.zeros((5, 5))
+    expected[[0, 1, 3], [1, 2, 4]] = 1, 2.5, 1
+    np.testing.assert_array_equal(graph.adjacency.toarray(), expected)
+    assert caplog.text == ""
+
+
+def test_every_kind_of_file_gives_the_same_graph(tmp_path: Path) -> None:
+    want = load_dataset(write(tmp_path / "zoo")).fingerprint()
+    for number, kind in enumerate(
+        ("tsv", "csv.gz", "tsv.gz", "parquet", "parquet.gz", "semicolons", "bom", "quotes", "dos")
+    ):
+        folder = tmp_path / str(number) / "zoo"
+        folder.mkdir(parents=True)
+        for name, text in (("nodes", NODES), ("edges", EDGES)):
+            path = folder / f"{name}.{kind}"
+            content = text.replace(",", "\t").encode() if "tsv" in kind else text.encode()
+            if "parquet" in kind:
+                table = pd.read_csv(tmp_path / "zoo" / f"{name}.csv", keep_default_na=False)
+                table.to_parquet(path)
+                content = path.read_bytes()
+            if kind in ("semicolons", "bom", "quotes", "dos"):
+                path = folder / f"{name}.csv"
+                content = {
+                    "semicolons": text.replace(",", ";"),
+                    "bom": "\ufeff" + text,
+                    "quotes": text.replace("a,", '"a",')
+                    .replace("height", " Height ")
+                    .replace(" Height ", '" height "'),
+                    "dos": text.replace("\n", "\r\n"),
+                }[kind].encode()
+            path.write_bytes(gzip.compress(content) if kind.endswith(".gz") else content)
+        assert load_dataset(f"{folder}/").fingerprint() == want, kind
+
+
+def test_files_may_have_any_name(tmp_path: Path) -> None:
+    write(tmp_path / "zoo")
+    (tmp_path / "zoo/nodes.csv").rename(tmp_path / "zoo/animals.csv")
+    (tmp_path / "zoo/edges.csv").rename(tmp_path / "zoo/bites.csv")
+    graph = load_dataset(str(tmp_path / "zoo/animals.csv"), edges=tmp_path / "zoo/bites.csv")
+    assert graph.name == "animals" and graph.edges == 3
+    assert (
+        Graph.from_tables(tmp_path / "zoo/animals.csv", tmp_path / "zoo/bites.csv").fingerprint() == graph.fingerprint()
+    )
+
+
+@pytest.mark.parametrize(
+    ("ids", "kept"),
+    [(["3", "1", "-2"], [3, 1, -2]), (["007", "7", "8"], ["007", "7", "8"]), (["x y", "é", "ü|,;"], None)],
+)
+def test_ids_stay_as_they_stand(tmp_path: Path, ids: list[str], kept: list[object] | None) -> None:
+    frame = pd.DataFrame({"id": ids, "label": ["x", "y", "x"], "split": ["train", "train", "val"], "f": [1, 2, 3]})
+    (tmp_path / "zoo").mkdir()
+    frame.to_csv(tmp_path / "zoo/nodes.csv", index=False)
+    pd.DataFrame({"source": ids[:2], "target": ids[1:]}).to_csv(tmp_path / "zoo/edges.csv", index=False)
+    graph = load_dataset(f"{tmp_path}/zoo")
+    assert graph.node_ids is not None and graph.node_ids.tolist() == (kept or ids)
+    assert graph.adjacency.toarray()[[0, 1], [1, 2]].tolist() == [1, 1]
+
+
+def test_one_hot_ignore_and_another_label(tmp_path: Path) -> None:
+    nodes = "id,kind,colour,note,age,split\n1,x,red,?,3,train\n2,y,blue,!,4,train\n3,x,,,5,val\n4,y,red,,6,test\n"
+    graph = load_dataset(
+        write(tmp_path / "g", nodes, "source,target\n1,2\n"), label="kind", one_hot=["colour"], ignore=["note"]
+    )
+    assert graph.feature_names == ("age", "colour=blue", "colour=red")
+    np.testing.assert_array_equal(graph.features, [[3, 0, 1], [4, 1, 0], [5, 0, 0], [6, 0, 1]])
+
+
+def test_sparse_features_alone_and_beside_columns(tmp_path: Path) -> None:
+    bare = "id,label,split\na,x,train\nb,y,train\nc,x,val\n"
+    edges = "source,target\na,b\n"
+    graph = load_dataset(write(tmp_path / "g", bare, edges, "id,feature,value\na,sun,2\nb,moon,1\na,sun,1\n"))
+    assert sp.issparse(graph.features) and graph.feature_names == ("moon", "sun")
+    np.testing.assert_array_equal(graph.features.toarray(), [[0, 3], [1, 0], [0, 0]])
+    both = bare.replace("split", "split,age").replace("train", "train,7").replace("val", "val,9")
+    graph = load_dataset(write(tmp_path / "h", both, edges, "id,feature\na,sun\n"))
+    assert graph.feature_names == ("age", "sun")
+    np.testing.assert_array_equal(graph.features, [[7, 1], [7, 0], [9, 0]])
+
+
+def test_wide_tables_of_counts_become_sparse(tmp_path: Path) -> None:
+    random = np.random.default_rng(0)
+    counts = random.poisson(0.1, (60, 40))
+    nodes = pd.DataFrame({"id": range(60), "label": np.arange(60) % 2, **{f"w{c}": counts[:, c] for c in range(40)}})
+    edges = pd.DataFrame({"source": [0, 1], "target": [2, 3]})
+    graph = Graph.from_pandas(nodes, edges)
+    assert sp.issparse(graph.features)
+    np.testing.assert_array_equal(graph.features.toarray(), counts)
+    assert not sp.issparse(Graph.from_pandas(nodes.assign(age=50), edges).features)  # not a word
+
+
+def test_multilabel(tmp_path: Path) -> None:
+    nodes = "id,label,split,x\n1,b|a,train,1\n2,c,train,2\n3,|,train,3\n4,a,val,4\n5,,,5\n"
+    graph = load_dataset(write(tmp_path / "g", nodes, "source,target\n1,2\n"), multilabel=True)
+    assert graph.class_names == ("a", "b", "c") and graph.multilabel
+    assert graph.labels.tolist() == [[1, 1, 0], [0, 0, 1], [0, 0, 0], [1, 0, 0], [0, 0, 0]]
+    assert graph.train.tolist() == [True, True, True, False, False]
+
+
+def test_an_edge_listed_twice_is_one_unless_it_has_weights(tmp_path: Path) -> None:
+    twice = "source,target\na,b\na,b\nb,a\n"
+    assert load_dataset(write(tmp_path / "g", NODES, twice)).adjacency.max() == 1
+    weights = "source,target,weight\na,b,1\na,b,2\n"
+    assert load_dataset(write(tmp_path / "h", NODES, weights)).adjacency.max() == 3
+
+
+def test_what_is_missing_is_made_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = "".join(f"n{i},{'xy'[i % 2]}\n" if i < 20 else f"n{i},\n" for i in range(30))
+    path = write(tmp_path / "g", "id,label\n" + rows, "source,target,kind\nn0,n1,a\n")
+    graph = load_dataset(path, seed=1)
+    assert sp.issparse(graph.features) and (graph.features.toarray() == np.eye(30)).all()
+    assert "g has no features: every node is a feature of its own." in caplog.text
+    assert "g has no split: 10 nodes train, 6 validate and 4 test; half of each class drawn with seed 1" in caplog.text
+    assert "only source, target and weight count, not kind" in caplog.text
+    for mask, per_class in ((graph.train, 5), (graph.val, 3), (graph.test, 2)):
+        assert np.bincount(graph.labels[mask]).tolist() == [per_class] * 2
+    assert load_dataset(path, seed=1).fingerprint() == graph.fingerprint() != load_dataset(path, seed=2).fingerprint()
+    few = load_dataset(path, split="random:2", seed=1)
+    assert few.train.sum() == 4 and few.val.sum() + few.test.sum() == 16
+
+
+def test_a_split_without_validation_takes_some_of_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    rows = "".join(f"n{i},{'xy'[i % 2]},{'train' if i < 16 else 'test'},{i}\n" for i in range(20))
+    graph = load_dataset(write(tmp_path / "g", "id,label,split,f\n" + rows, "source,target\nn0,n1\n"))
+    assert (graph.train.sum(), graph.val.sum(), graph.test.sum()) == (12, 4, 4)
+    assert "4 of its training nodes" in caplog.text
+
+
+def test_several_graphs_are_split_as_wholes(tmp_path: Path) -> None:
+    rows = [f"{g}{i},{'xy'[i % 2]},{g},{i}" for g in "PQRSTUVW" for i in range(4)]
+    edges = "source,target\n" + "".join(f"{g}0,{g}1\n" for g in "PQRSTUVW")
+    graph = load_dataset(write(tmp_path / "g", "\n".join(["id,label,graph,f", *rows]) + "\n", edges))
+    assert graph.node_ids is not None
+    where = [{node[0] for node in graph.node_ids[mask]} for mask in (graph.train, graph.val, graph.test)]
+    assert [len(graphs) for graphs in where] == [4, 2, 2] and len(set.union(*where)) == 8
+
+
+def test_reading_for_a_model_keeps_its_classes_and_features(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    trained = Trained(("dog", "cat"), ("height", "colour=blue", "colour=red", "age"))
+    nodes = "id,label,age,colour,height\n1,cat,3,red,30\n2,,4,green,40\n3,fish,5,blue,50\n"
+    path = write(tmp_path / "g", nodes, "source,target\n1,2\n")
+    graph = load_dataset(path, one_hot=["colour"], trained=trained)
+    assert (graph.class_names, graph.feature_names) == trained
+    np.testing.assert_array_equal(graph.features, [[30, 0, 1, 3], [40, 0, 0, 4], [50, 1, 0, 5]])
+    assert graph.labels.tolist() == [1, -1, -1] and graph.test.tolist() == [True, False, False]
+    assert "does not know the colour 'green'" in caplog.text
+    without = load_dataset(
+        write(tmp_path / "h", nodes.replace("label", "nothing"), EDGES.replace("a,b,1\nb,c,2.5\nd,e", "1,2")),
+        one_hot=["colour"],
+        ignore=["nothing"],
+        trained=trained,
+    )
+    assert (without.labels == -1).all()
+    for other, message in (
+        (Trained(("cat",), ("age", "colour=red")), "3 features, but the model was trained with 2; 'height' is not"),
+        (Trained(("cat",), ("age", "height", "colour=red", "width")), "'width' is missing"),
+    ):
+        with pytest.raises(DatasetError, match=message):
+            load_dataset(path, one_hot=["colour"], trained=other)
+
+
+def test_words_that_a_model_does_not_know_do_not_count(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path / "g", "id\na\nb\n", "source,target\na,b\n", "id,feature\na,sun\nb,star\n")
+    graph = load_dataset(path, trained=Trained(("x", "y"), ("moon", "sun")))
+    np.testing.assert_array_equal(graph.features.toarray(), [[0, 1], [0, 0]])
+    assert "1 rows are of features that the model does not know" in caplog.text
+    with pytest.raises(DatasetError, match="can only be used on its own graph"):
+        load_dataset(
+            write(tmp_path / "h", "id\na\nb\n", "source,target\na,b\n"), trained=Trained(("x", "y"), ("0", "1"))
+        )
+
+
+def test_a_slash_makes_a_path_of_a_dataset_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path / "cora"), write(tmp_path / "zoo")
+    assert load_dataset("cora").nodes == 2708 and load_dataset("cora/").nodes == load_dataset("./cora").nodes == 5
+    assert load_dataset("zoo").nodes == 5
+
+
+def test_structure_of_large_graphs_means_the_same_everywhere() -> None:
+    star = np.zeros((5, 5))
+    star[0, 1:] = 1
+    features, names = structural_features(sp.csr_array(star), identity=False)
+    assert names is not None and len(names) == 10
+    np.testing.assert_allclose(features[:, 0], np.log1p([4, 1, 1, 1, 1]), rtol=1e-6)
+    np.testing.assert_allclose(features[:, 1], [1, 0.25, 0.25, 0.25, 0.25])  # from the middle, two steps lead back
+    np.testing.assert_allclose(features[:, 2], np.log1p([1, 4, 4, 4, 4]), rtol=1e-6)
+    apart, _ = structural_features(sp.csr_array(np.zeros((2, 2))), identity=False)
+    assert np.isfinite(apart).all()
+
+
+def test_draws() -> None:
+    classes = np.repeat([0, 1, 2, -1], [1, 2, 3, 5])
+    train, val, test = draw_split(classes >= 0, classes, seed=3)
+    assert [np.bincount(classes[m], minlength=3).tolist() for m in (train, val, test)] == [
+        [1, 1, 2],
+        [0, 1, 1],
+        [0, 0, 0],
+    ]
+    train, val = hold_out(np.arange(11) < 6, classes)  # too few of each to hold a quarter out
+    assert train.sum() == 4 and val.sum() == 2
+    graphs = np.repeat([5, 7], 4)
+    labelled = np.array([True] * 7 + [False])
+    train, val, test = draw_graphs(graphs, labelled, seed=0)
+    assert {int(train.sum()), int(val.sum())} == {3, 4} and not test.any()
+
+
+def test_warnings_are_for_those_who_listen(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(
+        tmp_path / "g",
+        NODES.replace(",10\n", ",20\n").replace("30\n", "20\n").replace("45.5", "20").replace("60", "20"),
+    )
+    with caplog.at_level(logging.ERROR, "ngcn.data"):
+        load_dataset(path)
+    assert caplog.text == ""
+    load_dataset(path)
+    assert "'height' has the same value for every node" in caplog.text
