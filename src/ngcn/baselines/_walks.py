@@ -1,0 +1,135 @@
+"""Random walks from many nodes at once, uniform or with node2vec's p and q; compiled, and the same on any thread count.
+
+Each walk has random numbers of its own, drawn from the key and the number of the walk, so it does not matter which
+thread takes it.
+"""
+
+from __future__ import annotations
+
+import numba
+import numpy as np
+import scipy.sparse as sp
+
+from ngcn.ops._compile import helper, kernel
+
+U64 = np.uint64
+
+
+def undirected(adjacency: sp.csr_array) -> sp.csr_array:
+    """An edge counts both ways, with the larger of its two weights; self-connections, which lead nowhere, are dropped.
+
+    Example:
+        >>> undirected(sp.csr_array([[5.0, 2.0], [0.0, 0.0]])).toarray()
+        array([[0., 2.],
+               [2., 0.]])
+    """
+    both_ways = sp.csr_array(adjacency.maximum(adjacency.T))
+    both_ways.setdiag(0)
+    both_ways.eliminate_zeros()
+    both_ways.sort_indices()
+    return both_ways
+
+
+def random_walks(
+    adjacency: sp.csr_array, starts: np.ndarray, length: int, seed: int, *, p: float = 1.0, q: float = 1.0
+) -> np.ndarray:
+    r"""A walk of ``length`` nodes from each of ``starts``, along edges in proportion to their weights.
+
+    With the walk at v, having come from t, the next node is x with probability proportional to
+
+    .. math::
+        w_{vx} \cdot (1/p \text{ if } x = t,\; 1 \text{ if } t \text{ and } x \text{ are neighbours},\; 1/q
+        \text{ otherwise})
+
+    (Grover and Leskovec, *node2vec*, 2016); p = q = 1 is the plain walk of DeepWalk.
+
+    Args:
+        adjacency: ``(nodes, nodes)``, as :func:`undirected` returns it.
+        starts: ``(walks,)`` node numbers.
+        length: nodes in a walk, the start included.
+        seed: the same seed gives the same walks.
+        p: how unlikely it is to go straight back.
+        q: how unlikely it is to go away from the node before.
+
+    Returns:
+        ``(walks, length)`` node numbers; a walk from a node without edges stays there.
+
+    Example:
+        >>> path = undirected(sp.csr_array(np.diag(np.ones(2), 1)))
+        >>> random_walks(path, np.array([0, 2]), length=2, seed=0)
+        array([[0, 1],
+               [2, 1]], dtype=int32)
+    """
+    walks = np.empty((len(starts), length), np.int32)
+    ends = np.concatenate([[0.0], np.cumsum(adjacency.data, dtype=np.float64)])  # of each edge, laid end to end
+    key = np.random.SeedSequence(seed).generate_state(1, np.uint64)
+    _walk(adjacency.indptr, adjacency.indices, ends, starts.astype(np.int32), key, 1 / p, 1 / q, walks)
+    return walks
+
+
+@helper
+def _mix(h: U64) -> U64:
+    """A bijection of 64-bit words in which every input bit moves every output bit (the finish of splitmix64)."""
+    h = U64((h ^ (h >> U64(30))) * U64(0xBF58476D1CE4E5B9))
+    h = U64((h ^ (h >> U64(27))) * U64(0x94D049BB133111EB))
+    return U64(h ^ (h >> U64(31)))
+
+
+@helper
+def _uniform(stream: U64, draw: int) -> float:
+    """The ``draw``-th number of a stream, in [0, 1)."""
+    return (_mix(U64(stream + U64(draw) * U64(0x9E3779B97F4A7C15))) >> U64(11)) * 2.0**-53
+
+
+@helper
+def _first_above(values: np.ndarray, value: float, low: int, high: int) -> int:
+    """The first index from ``low`` on whose value is above ``value``; ``high`` if there is none before it."""
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] > value:
+            high = middle
+        else:
+            low = middle + 1
+    return low
+
+
+@kernel
+def _walk(
+    indptr: np.ndarray,
+    indices: np.ndarray,
+    ends: np.ndarray,
+    starts: np.ndarray,
+    key: np.ndarray,
+    back: float,
+    away: float,
+    walks: np.ndarray,
+) -> None:
+    """``ends[e]`` is the sum of the weights before edge e. A step of node2vec is drawn like a plain one and then kept
+    with a probability in proportion to its factor, or drawn again: no tables of pairs of edges are needed."""
+    most = max(1.0, back, away)
+    length = walks.shape[1]
+    for w in numba.prange(starts.size):
+        stream = _mix(U64(key[0] + _mix(U64(w))))
+        draw = 0
+        v = walks[w, 0] = starts[w]
+        for step in range(1, length):
+            begin, end = indptr[v], indptr[v + 1]
+            if begin == end:
+                walks[w, step] = v
+                continue
+            while True:
+                target = ends[begin] + _uniform(stream, draw) * (ends[end] - ends[begin])
+                x = indices[min(_first_above(ends, target, begin + 1, end), end) - 1]
+                draw += 1
+                if step == 1 or (back == 1.0 and away == 1.0):
+                    break
+                t = walks[w, step - 2]
+                factor = back
+                if x != t:
+                    place = _first_above(indices, x - 1, indptr[t], indptr[t + 1])
+                    factor = 1.0 if place < indptr[t + 1] and indices[place] == x else away
+                kept = _uniform(stream, draw) * most < factor
+                draw += 1
+                if kept:
+                    break
+            v = walks[w, step] = x
