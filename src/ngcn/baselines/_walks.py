@@ -15,21 +15,6 @@ from ngcn.ops._compile import helper, kernel
 U64 = np.uint64
 
 
-def undirected(adjacency: sp.csr_array) -> sp.csr_array:
-    """An edge counts both ways, with the larger of its two weights; self-connections, which lead nowhere, are dropped.
-
-    Example:
-        >>> undirected(sp.csr_array([[5.0, 2.0], [0.0, 0.0]])).toarray()
-        array([[0., 2.],
-               [2., 0.]])
-    """
-    both_ways = sp.csr_array(adjacency.maximum(adjacency.T))
-    both_ways.setdiag(0)
-    both_ways.eliminate_zeros()
-    both_ways.sort_indices()
-    return both_ways
-
-
 def random_walks(
     adjacency: sp.csr_array, starts: np.ndarray, length: int, seed: int, *, p: float = 1.0, q: float = 1.0
 ) -> np.ndarray:
@@ -44,7 +29,7 @@ def random_walks(
     (Grover and Leskovec, *node2vec*, 2016); p = q = 1 is the plain walk of DeepWalk.
 
     Args:
-        adjacency: ``(nodes, nodes)``, as :func:`undirected` returns it.
+        adjacency: ``(nodes, nodes)`` edge weights, the same both ways.
         starts: ``(walks,)`` node numbers.
         length: nodes in a walk, the start included.
         seed: the same seed gives the same walks.
@@ -55,11 +40,12 @@ def random_walks(
         ``(walks, length)`` node numbers; a walk from a node without edges stays there.
 
     Example:
-        >>> path = undirected(sp.csr_array(np.diag(np.ones(2), 1)))
+        >>> path = sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
         >>> random_walks(path, np.array([0, 2]), length=2, seed=0)
         array([[0, 1],
                [2, 1]], dtype=int32)
     """
+    adjacency = adjacency.sorted_indices()
     walks = np.empty((len(starts), length), np.int32)
     ends = np.concatenate([[0.0], np.cumsum(adjacency.data, dtype=np.float64)])  # of each edge, laid end to end
     key = np.random.SeedSequence(seed).generate_state(1, np.uint64)

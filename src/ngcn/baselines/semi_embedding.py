@@ -90,7 +90,7 @@ class TwoLayers(nn.Module):
 
 
 def strangers(W: sp.csr_array, pairs: int, random: np.random.Generator) -> np.ndarray:
-    """Up to ``pairs`` random pairs of different nodes without an edge, ``(2, pairs)``; edges that were hit are left out."""
+    """At most ``pairs`` random pairs of different nodes, ``(2, pairs)``; those that have an edge are left out."""
     i, j = random.integers(W.shape[0], size=(2, pairs))
     apart = (i != j) & (np.asarray(W[i, j]).ravel() == 0)
     return np.stack([i[apart], j[apart]])

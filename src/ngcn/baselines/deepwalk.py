@@ -1,0 +1,95 @@
+r"""DeepWalk: random walks are read as sentences, skip-gram gives each node a vector, a logistic regression its class.
+
+(B. Perozzi, R. Al-Rfou and S. Skiena, *DeepWalk: online learning of social representations*, KDD 2014.) The vectors
+:math:`\Phi` make the nodes that walks visit within a window of each other likely,
+
+.. math:: \max_\Phi \sum_{\text{walks } v_1 \dots v_t} \; \sum_i \; \sum_{0 < |j| \le w} \log P(v_{i+j} \mid \Phi(v_i))
+
+with P a hierarchical softmax, by gensim. With p or q other than 1 the walks are those of node2vec (A. Grover and J.
+Leskovec, KDD 2016). Neither features nor labels play a part in the vectors.
+
+Settings: walks, length, window and dimensions are those of the DeepWalk paper but for 10 walks a node instead of 80;
+C was chosen on validation accuracy (docs/baselines.md). gensim learns on a single thread, since several would race, and
+the same seed would not give the same vectors; the walks are made in parallel.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ngcn.baselines._walks import random_walks
+from ngcn.baselines.protocol import Baseline, BaselineError, undirected
+from ngcn.graph import Graph
+
+
+@dataclass(kw_only=True)
+class DeepWalk(Baseline):
+    """Skip-gram on random walks, then logistic regression on the vectors of the training nodes."""
+
+    title: ClassVar[str] = "DeepWalk"
+    reads_features: ClassVar[bool] = False
+    multilabel: ClassVar[bool] = True
+
+    dimensions: int = 128
+    walks: int = 10  # from each node
+    length: int = 40  # nodes in a walk
+    window: int = 10
+    p: float = 1.0  # node2vec: how unlikely it is to go straight back
+    q: float = 1.0  # node2vec: how unlikely it is to go away from the node before
+    C: float = 0.1  # of the logistic regression, the inverse of its L2
+
+    def __post_init__(self) -> None:
+        for name in ("dimensions", "walks", "length", "window", "p", "q", "C"):
+            if not 0 < getattr(self, name) < float("inf"):
+                raise BaselineError(f"{name} must be above 0, not {getattr(self, name)}.")
+
+    def fit(self, graph: Graph, seed: int) -> None:
+        from sklearn.linear_model import LogisticRegression
+        from sklearn.multiclass import OneVsRestClassifier
+
+        self.vectors_ = self.embed(graph, seed)
+        rows = graph.train.nonzero()[0]
+        regression = LogisticRegression(C=self.C, max_iter=1000)
+        self.classifier_ = OneVsRestClassifier(regression) if graph.multilabel else regression
+        self.classifier_.fit(self.vectors_[rows], graph.labels[rows])
+
+    def predict_proba(self, graph: Graph) -> np.ndarray:
+        if graph.nodes != len(self.vectors_):
+            raise BaselineError(
+                f"DeepWalk knows the {len(self.vectors_)} nodes that it was fitted on and no others, but "
+                f"{graph.name!r} has {graph.nodes}; fit it on this graph."
+            )
+        known = self.classifier_.predict_proba(self.vectors_)
+        if graph.multilabel:
+            return known
+        chances = np.zeros((graph.nodes, graph.classes))
+        chances[:, self.classifier_.classes_] = known  # a class without training nodes has no chance
+        return chances
+
+    def embed(self, graph: Graph, seed: int) -> np.ndarray:
+        """The vectors of the nodes, ``(nodes, dimensions)``; that of a node without edges is random."""
+        try:
+            from gensim.models import Word2Vec
+        except ImportError:
+            raise BaselineError("DeepWalk needs gensim, which is not installed: pip install 'ngcn[deepwalk]'") from None
+        random = np.random.default_rng(seed)
+        starts = np.concatenate([random.permutation(graph.nodes) for _ in range(self.walks)])
+        walks = random_walks(undirected(graph), starts, self.length, seed, p=self.p, q=self.q)
+        words = np.array([str(node) for node in range(graph.nodes)], dtype=object)
+        model = Word2Vec(
+            words[walks].tolist(),
+            vector_size=self.dimensions,
+            window=self.window,
+            sg=1,
+            hs=1,
+            negative=0,
+            min_count=0,
+            sample=0,
+            epochs=1,
+            workers=1,
+            seed=seed,
+        )
+        return model.wv[words.tolist()]
