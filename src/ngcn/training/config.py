@@ -63,7 +63,7 @@ class Config:
     )
 
     model: str = _setting(
-        "ngcn", "ngcn, nsage, gcn, sage, dcnn, mlp, cheby, walk-coefficients, or a baseline: lp, label-spreading."
+        "ngcn", "ngcn, nsage, gcn, sage, dcnn, mlp, cheby, walk-coefficients, or a baseline of docs/baselines.md."
     )
     settings: Mapping[str, Any] = _setting(None, "Settings of a baseline, such as alpha=0.9; see docs/baselines.md.")
     powers: tuple[int, ...] = _setting(None, "Powers of Â: a number K for 0 to K-1, or a list of powers.")
