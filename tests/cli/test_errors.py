@@ -56,7 +56,13 @@ def test_run_folders_in_the_wrong_state(ngcn: Ngcn) -> None:
     assert "holds a finished run; choose another folder." in ngcn(*QUICK, "--out", "run").stderr
     other = ngcn("train", "--resume", "--out", "run", "--lr", "0.5")
     assert other.exit_code == 2 and "lr is 0.01, not 0.5" in other.stderr
-    assert "No such file or directory" in ngcn("predict", "run", "--out", "no/such/folder.csv").stderr
+    for out, message in (
+        ("no/such/folder.csv", "There is no folder no/such;"),
+        ("run", "run must end in .csv"),
+        ("x.xls", "must end"),
+    ):
+        assert message in ngcn("predict", "run", "--out", out).stderr
+    assert "no threshold to set" in ngcn("predict", "run", "--out", "x.csv", "--threshold", "0.2").stderr
     Path("run/seed-0/result.json").unlink()
     assert "continue with `ngcn train --resume --out run`" in ngcn("evaluate", "run").stderr
     Path("run/config.yaml").write_text("lr: [\n")

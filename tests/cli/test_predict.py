@@ -1,14 +1,171 @@
+"""Predictions for a user's own files: which nodes, in which form, and on which other graphs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import pytest
+from typer.testing import Result
 
-from ngcn.cli.predict import _decide
+from ngcn.training import Run
+from ngcn.training.predict import predict, unlabelled
+
+Ngcn = Callable[..., Result]
+QUICK = ("--model", "gcn", "--steps", "40", "--out", "run")
 
 
-def test_one_label_is_the_likeliest() -> None:
-    names, sure = _decide(np.array([[0.2, 0.8], [0.6, 0.4]]), ("a", "b"), multilabel=False)
-    assert names == ["b", "a"] and sure.tolist() == [0.8, 0.6]
+def write(
+    folder: str, size: int = 60, seed: int = 0, several: bool = False, prefix: str = "p", **extra: object
+) -> pd.DataFrame:
+    """Two crowds, of which every third member has no label."""
+    random = np.random.default_rng(seed)
+    crowd = np.arange(size) % 2
+    nodes = pd.DataFrame({"id": [f"{prefix}{i:02}" for i in range(size)], "label": np.where(crowd, "right", "left")})
+    if several:
+        nodes["label"] = np.where(crowd, "tall|thin", "short")
+    nodes["height"] = crowd * 3000 + random.normal(0, 1000, size) + 5000
+    nodes["town"] = random.choice(["Rome", "Ulm"], size)
+    nodes = nodes.assign(**extra)
+    nodes.loc[nodes.index % 3 == 0, "label"] = None
+    pairs = np.argwhere(np.triu(random.random((size, size)) < np.where(crowd[:, None] == crowd, 0.2, 0.02), 1))
+    edges = pd.DataFrame({"source": nodes["id"].iloc[pairs[:, 0]].array, "target": nodes["id"].iloc[pairs[:, 1]].array})
+    Path(folder).mkdir(exist_ok=True)
+    nodes.to_csv(f"{folder}/nodes.csv", index=False)
+    edges.to_csv(f"{folder}/edges.csv", index=False)
+    return nodes
 
 
-def test_several_labels_are_all_above_one_half_and_confidence_is_the_mean() -> None:
-    names, sure = _decide(np.array([[0.9, 0.8, 0.1], [0.1, 0.4, 0.5]]), ("a", "b", "c"), multilabel=True)
-    assert names == ["a;b", ""] and sure == pytest.approx([2.6 / 3, 2.0 / 3])
+def test_only_nodes_without_a_label_in_every_form(ngcn: Ngcn) -> None:
+    nodes = write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", *QUICK).exit_code == 0
+    tables = {}
+    for ending in ("csv", "tsv", "parquet", "json"):
+        result = ngcn("predict", "run", "--out", f"out.{ending}")
+        assert result.exit_code == 0 and "20 predictions of seed 0" in result.stderr, result.output
+    tables["csv"] = pd.read_csv("out.csv")
+    tables["tsv"] = pd.read_csv("out.tsv", sep="\t")
+    tables["parquet"] = pd.read_parquet("out.parquet")
+    for table in tables.values():
+        assert list(table) == ["id", "prediction", "confidence", "p_left", "p_right"]
+        assert table["id"].tolist() == nodes["id"][nodes["label"].isna()].tolist()
+        np.testing.assert_allclose(table["p_left"], tables["parquet"]["p_left"], atol=1e-6)
+    records = json.loads(Path("out.json").read_text())
+    assert [row["id"] for row in records] == tables["csv"]["id"].tolist()
+    assert [row["prediction"] for row in records] == tables["csv"]["prediction"].tolist()
+    assert set(records[0]["probabilities"]) == {"left", "right"}
+    truth = np.where(np.arange(60) % 2, "right", "left")[nodes["label"].isna()]
+    assert (tables["csv"]["prediction"] == truth).mean() > 0.8
+    assert ngcn("predict", "run", "--out", "all.csv", "--all").exit_code == 0 and len(pd.read_csv("all.csv")) == 60
+
+
+def test_another_graph_with_the_model(ngcn: Ngcn) -> None:
+    write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", *QUICK).exit_code == 0
+    new = write("new", size=40, seed=1, prefix="q", town="Rome")
+    truth = np.where(np.arange(40) % 2, "right", "left")
+    result = ngcn("predict", "run", "new", "--out", "new.csv", "--all")
+    assert result.exit_code == 0, result.output
+    assert (pd.read_csv("new.csv")["prediction"] == truth).mean() > 0.8
+    result = ngcn("evaluate", "run", "new/")
+    assert result.exit_code == 0 and "labelled nodes" in result.stdout and "Accuracy" in result.stdout
+    bare = new.drop(columns="label")
+    bare.to_parquet("new/people.parquet")
+    result = ngcn("predict", "run", "new/people.parquet", "--edges", "new/edges.csv", "--out", "bare.csv")
+    assert result.exit_code == 0 and len(pd.read_csv("bare.csv")) == 40, result.output
+    assert "nothing to compare with" in ngcn("evaluate", "run", "new/people.parquet", "--edges", "new/edges.csv").stderr
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            lambda nodes: nodes.drop(columns="height"),
+            "2 features, but the model was trained with 3; 'height' is missing",
+        ),
+        (lambda nodes: nodes.assign(width=1), "4 features, but the model was trained with 3; 'width' is not one"),
+        (lambda nodes: nodes.drop(columns="town"), "no column 'town'"),
+        (lambda nodes: nodes.drop(columns=["town", "height"]), "no column 'town'"),
+    ],
+)
+def test_other_features_than_the_models_are_refused(ngcn: Ngcn, change: Callable, message: str) -> None:
+    write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", *QUICK, "--steps", "2").exit_code == 0
+    change(write("new")).to_csv("new/nodes.csv", index=False)
+    result = ngcn("predict", "run", "new", "--out", "new.csv")
+    assert result.exit_code == 2 and message in result.stderr and result.stderr.count("\n") == 1
+    assert not Path("new.csv").exists()
+    cora = ngcn("predict", "run", "cora", "--out", "new.csv")
+    assert cora.exit_code == 2 and "cora has 1433 features, but the model was trained with 3" in cora.stderr
+
+
+def test_files_that_changed_or_went_are_named(ngcn: Ngcn) -> None:
+    nodes = write("crowds", town="Rome").drop(columns="town")
+    nodes.to_csv("crowds/nodes.csv", index=False)
+    assert ngcn("train", "crowds", *QUICK, "--steps", "2").exit_code == 0
+    assert ngcn("evaluate", "run").exit_code == 0 and ngcn("evaluate", "run").stderr == ""
+    nodes.assign(height=nodes["height"] + 1).to_csv("crowds/nodes.csv", index=False)
+    for verb in (["evaluate", "run"], ["predict", "run", "--out", "x.csv"]):
+        result = ngcn(*verb)
+        assert result.exit_code == 2 and "'crowds' is not the one that run was trained on" in result.stderr
+    assert ngcn("predict", "run", "crowds", "--out", "x.csv").exit_code == 0  # as a new graph
+    Path("crowds/nodes.csv").unlink()
+    result = ngcn("evaluate", "run")
+    assert result.exit_code == 2 and "cannot be had" in result.stderr and "has no nodes.csv" in result.stderr
+
+
+def test_without_features_a_model_is_for_its_own_graph(ngcn: Ngcn) -> None:
+    write("crowds")[["id", "label"]].to_csv("crowds/nodes.csv", index=False)
+    result = ngcn("train", "crowds", *QUICK)
+    assert result.exit_code == 0 and "crowds has no features: every node is a feature of its own." in result.stderr
+    assert ngcn("predict", "run", "--out", "x.csv").exit_code == 0 and len(pd.read_csv("x.csv")) == 20
+    result = ngcn("predict", "run", "crowds", "--out", "y.csv")
+    assert result.exit_code == 2 and "can only be used on its own graph" in result.stderr
+
+
+def test_several_labels_and_a_threshold(ngcn: Ngcn) -> None:
+    write("crowds", several=True)
+    train = ngcn("train", "crowds", "--multilabel", "--ignore", "town", *QUICK, "--json")
+    assert train.exit_code == 0 and json.loads(train.stdout)["metric"] == "micro_f1"
+    evaluation = ngcn("evaluate", "run").stdout
+    assert "Micro-F1" in evaluation and "Macro-F1" in evaluation
+    for threshold, most in (("0", "short|tall|thin"), ("1", "")):
+        ngcn("predict", "run", "--out", "x.csv", "--threshold", threshold)
+        assert set(pd.read_csv("x.csv", keep_default_na=False)["prediction"]) == {most}
+    ngcn("predict", "run", "--out", "x.json")
+    rows = json.loads(Path("x.json").read_text())
+    assert len(rows) == 20
+    for row in rows:
+        assert row["prediction"] == [name for name, chance in row["probabilities"].items() if chance >= 0.5]
+        chances = np.array(list(row["probabilities"].values()))
+        assert row["confidence"] == pytest.approx(np.maximum(chances, 1 - chances).mean())
+    write("new", several=True, prefix="q").drop(columns=["label", "town"]).to_csv("new/nodes.csv", index=False)
+    assert ngcn("predict", "run", "new", "--out", "y.csv").exit_code == 0 and len(pd.read_csv("y.csv")) == 60
+
+
+def test_several_graphs_and_one_that_training_has_not_seen(ngcn: Ngcn) -> None:
+    """Half of the graphs train; validation and test are on others, and so is prediction."""
+    parts = [write(f"part{g}", size=24, seed=g, prefix=f"g{g}-", graph=f"tissue {g}") for g in range(5)]
+    Path("many").mkdir()
+    pd.concat(parts[:4]).drop(columns="town").to_csv("many/nodes.csv", index=False)
+    pd.concat([pd.read_csv(f"part{g}/edges.csv") for g in range(4)]).to_csv("many/edges.csv", index=False)
+    result = ngcn("train", "many", *QUICK)
+    assert result.exit_code == 0 and "whole graphs drawn with seed 0" in result.stderr
+    graph = Run.open("run").graph()
+    assert (graph.train.sum(), graph.val.sum(), graph.test.sum()) == (32, 16, 16)
+    parts[4].drop(columns=["town", "label"]).to_csv("part4/nodes.csv", index=False)
+    assert ngcn("predict", "run", "part4", "--out", "x.csv").exit_code == 0
+    assert (pd.read_csv("x.csv")["prediction"] == np.where(np.arange(24) % 2, "right", "left")).mean() > 0.7
+
+
+def test_python(ngcn: Ngcn) -> None:
+    write("crowds")
+    ngcn("train", "crowds", "--ignore", "town", *QUICK)
+    run = Run.open("run")
+    table = predict(run, nodes=unlabelled(run.graph()))
+    assert len(table) == 20 and table["confidence"].between(0.5, 1).all()
+    other = predict(run, run.read("crowds/"))
+    pd.testing.assert_frame_equal(other[other["id"].isin(table["id"])].reset_index(drop=True), table, rtol=1e-4)

@@ -10,8 +10,15 @@ import typer
 from ngcn.cli import _screen
 
 
-def evaluate(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")]) -> None:
-    """Compute the scores of a run again from its weights, and compare.
+def evaluate(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
+    graph: Annotated[
+        str | None, typer.Argument(metavar="[GRAPH]", help="Another graph, with labels.", show_default=False)
+    ] = None,
+    edges: Annotated[str | None, typer.Option(help="The table of edges, where GRAPH is a table of nodes.")] = None,
+    feature_table: Annotated[str | None, typer.Option(help="The table of sparse features beside it.")] = None,
+) -> None:
+    """Compute the scores of a run again from its weights, and compare; or those on another graph.
 
     The exit code is 1 if they differ.
 
@@ -21,18 +28,29 @@ def evaluate(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run fo
     from rich.table import Table
 
     with _screen.busy("Loading"):
+        from ngcn.training.checkpoint import RunError
         from ngcn.training.loop import evaluate as scores_of
         from ngcn.training.run import Run
 
         opened = Run.open(run)
-        graph = opened.graph()
-        A_hat, X = opened.inputs(graph)
+        known = opened.graph() if graph is None else opened.read(graph, edges=edges, feature_table=feature_table)
+        A_hat, X = opened.inputs(known)
+    console = Console(highlight=False, markup=False, soft_wrap=True)
+    if graph is not None:
+        if not known.test.any():
+            raise RunError(f"No node of {graph} has a label that {run} knows, so there is nothing to compare with.")
+        table = Table("Seed", "Score", f"{known.name}: {known.test.sum()} labelled nodes")
+        for seed in opened.seeds:
+            for name, value in scores_of(opened.network(known, seed), A_hat, X, known, "test").items():
+                table.add_row(str(seed), _screen.METRICS[name], f"{100 * value:.2f} %")
+        console.print(table)
+        return
 
     table = Table("Seed", "Score", "Validation", "Test", "Same as stored")
     all_same = True
     for seed in opened.seeds:
-        network, stored = opened.network(graph, seed), opened.scores(seed)
-        now = {f"{split}_scores": scores_of(network, A_hat, X, graph, split) for split in ("val", "test")}
+        network, stored = opened.network(known, seed), opened.scores(seed)
+        now = {f"{split}_scores": scores_of(network, A_hat, X, known, split) for split in ("val", "test")}
         same = all(now[split] == stored[split] for split in now)
         all_same &= same
         for name, value in now["val_scores"].items():
@@ -44,7 +62,6 @@ def evaluate(run: Annotated[Path, typer.Argument(metavar="RUN", help="The run fo
                 "-" if test is None else f"{100 * test:.2f} %",
                 "yes" if same else "no",
             )
-    console = Console(highlight=False, markup=False, soft_wrap=True)
     console.print(table)
     if all_same:
         console.print(f"The weights give the scores of {opened.folder / 'result.json'}.")

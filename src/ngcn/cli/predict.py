@@ -1,60 +1,90 @@
-"""`ngcn predict`: the label of every node, as a table."""
+"""`ngcn predict`: the labels of nodes, as a table."""
 
 from __future__ import annotations
 
-import csv
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ngcn.cli import _screen
 
 if TYPE_CHECKING:
-    import numpy as np
+    import pandas as pd
+
+ENDINGS = (".csv", ".tsv", ".parquet", ".json")
+_GRAPH = "A graph to predict, such as a folder; the run's own if not given."
 
 
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
-    out: Annotated[Path, typer.Option(help="The CSV file to write.")],
+    out: Annotated[Path, typer.Option(help="The file to write: .csv, .tsv, .parquet or .json.")],
+    graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help=_GRAPH, show_default=False)] = None,
+    everything: Annotated[bool, typer.Option("--all", help="All nodes, not only those without a label.")] = False,
+    threshold: Annotated[
+        float, typer.Option(min=0, max=1, help="For several labels: the probability from which on one is predicted.")
+    ] = 0.5,
+    edges: Annotated[str | None, typer.Option(help="The table of edges, where GRAPH is a table of nodes.")] = None,
+    feature_table: Annotated[str | None, typer.Option(help="The table of sparse features beside it.")] = None,
 ) -> None:
-    """Predict all nodes with the best seed of a run, and write them to a CSV file.
+    """Predict the nodes without a label with the best seed of a run, and write them to a file.
 
     Columns: id, prediction, confidence, and a probability per class.
 
-    For multi-label, prediction is all labels with ; between, and confidence the mean over the labels.
+    For multi-label, prediction is all labels with | between, and confidence the mean over the labels.
 
-    Example: [bold]ngcn predict runs/cora-ngcn-attention-K6-r4 --out predictions.csv[/bold]
+    Example: [bold]ngcn predict runs/cora-ngcn-attention-K6-r4 --all --out predictions.csv[/bold]
     """
-    with _screen.busy("Loading"):
-        import torch
-
-        from ngcn.training._files import atomic
+    with _screen.busy("Predicting"):
+        from ngcn.training.checkpoint import RunError
+        from ngcn.training.predict import predict as predictions
+        from ngcn.training.predict import unlabelled
         from ngcn.training.run import Run
 
         opened = Run.open(run)
-        graph = opened.graph()
-        network = opened.network(graph, opened.best_seed)
-    with torch.no_grad():
-        logits = network(*opened.inputs(graph))
-    chances = (logits.sigmoid() if graph.multilabel else logits.softmax(dim=1)).numpy()
+        if out.suffix.lower() not in ENDINGS:
+            raise RunError(f"{out} must end in {', '.join(ENDINGS)}: that says what to write.")
+        if out.is_dir() or not out.parent.is_dir():
+            what = f"{out} is a folder" if out.is_dir() else f"There is no folder {out.parent}"
+            raise RunError(f"{what}; name a file in a folder that is there.")
+        known = opened.graph() if graph is None else opened.read(graph, edges=edges, feature_table=feature_table)
+        if threshold != 0.5 and not known.multilabel:
+            raise RunError(f"{run} predicts one label per node, the likeliest, so there is no threshold to set.")
+        nodes = unlabelled(known)
+        table = predictions(opened, known, nodes=None if everything or not nodes.any() else nodes, threshold=threshold)
+    if not everything and not nodes.any():
+        _screen.note(f"All nodes of {known.name} have labels, so all are predicted.")
+    write(table, out, known.multilabel)
+    _screen.note(f"{len(table)} predictions of seed {opened.best_seed} in {out}")
 
-    assert graph.class_names is not None and graph.node_ids is not None
-    names, confidence = _decide(chances, graph.class_names, graph.multilabel)
-    with atomic(out) as temporary, temporary.open("w", newline="", encoding="utf-8") as file:
-        table = csv.writer(file, lineterminator="\n")
-        table.writerow(("id", "prediction", "confidence", *(f"p_{name}" for name in graph.class_names)))
-        for node, name, sure, row in zip(graph.node_ids, names, confidence, chances, strict=True):
-            table.writerow((node, name, f"{sure:.6g}", *(f"{chance:.6g}" for chance in row)))
-    _screen.note(f"{graph.nodes} predictions of seed {opened.best_seed} in {out}")
+
+def write(table: pd.DataFrame, out: Path, multilabel: bool) -> None:
+    """The table in the form that the ending of ``out`` says."""
+    from ngcn.training._files import atomic
+
+    with atomic(out) as temporary:
+        if out.suffix.lower() == ".parquet":
+            table.to_parquet(temporary, index=False)
+        elif out.suffix.lower() == ".json":
+            import json
+
+            temporary.write_text(
+                json.dumps(_records(table, multilabel), indent=1, allow_nan=False) + "\n", encoding="utf-8"
+            )
+        else:
+            separator = "\t" if out.suffix.lower() == ".tsv" else ","
+            table.to_csv(temporary, sep=separator, index=False, float_format="%.6g", lineterminator="\n")
 
 
-def _decide(chances: np.ndarray, classes: Sequence[str], multilabel: bool) -> tuple[list[str], np.ndarray]:
-    """The predicted class (or classes) of each node, and how sure that is."""
-    import numpy as np
-
-    if multilabel:
-        names = [";".join(classes[int(c)] for c in np.flatnonzero(row > 0.5)) for row in chances]
-        return names, np.maximum(chances, 1 - chances).mean(axis=1)
-    return [classes[int(c)] for c in chances.argmax(axis=1)], chances.max(axis=1)
+def _records(table: pd.DataFrame, multilabel: bool) -> list[dict[str, Any]]:
+    """An object per node; several labels are a list, the probabilities an object of their own."""
+    records = table.to_dict("records")
+    return [
+        {
+            "id": row["id"],
+            "prediction": [name for name in row["prediction"].split("|") if name] if multilabel else row["prediction"],
+            "confidence": row["confidence"],
+            "probabilities": {str(key).removeprefix("p_"): p for key, p in row.items() if str(key).startswith("p_")},
+        }
+        for row in records
+    ]

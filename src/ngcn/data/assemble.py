@@ -24,6 +24,7 @@ class Trained(NamedTuple):
 
     class_names: Sequence[str]
     feature_names: Sequence[str]
+    multilabel: bool = False
 
 
 def assemble(
@@ -65,7 +66,8 @@ def assemble(
     if labels is None:
         if trained is None:
             raise DatasetError(f"{name} has no labels to learn from.")
-        labels = np.full(nodes, UNKNOWN)
+        labels = np.zeros((nodes, len(trained.class_names))) if trained.multilabel else np.full(nodes, UNKNOWN)
+        labelled = np.zeros(nodes, bool)
     for array in (labels, *(masks or ())):
         if len(array) != nodes:
             raise GraphError(f"{name} has {nodes} nodes, but a label or a split for {len(array)}.")

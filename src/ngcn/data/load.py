@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +23,18 @@ def is_path(name: str) -> bool:
     (False, True, True, False)
     """
     return "/" in name or (name not in DATASETS and Path(name).expanduser().exists())
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Without the remarks on what was missing in a user's files."""
+    log = logging.getLogger("ngcn.data")
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 def load_dataset(

@@ -35,6 +35,8 @@ def table_features(
     For a ``trained`` model they are put in its order; what it does not know of an open list (the values of a one-hot
     column, the rows of the table of features) is left out.
     """
+    if trained is not None:  # what was left out of the graph trained on may be missing here
+        ignore = [column for column in ignore if nodes.find(column)]
     one_hot, ignore = ([nodes.need(column) for column in columns] for columns in (one_hot, ignore))
     for column in one_hot:
         if column in ignore or column in not_features:

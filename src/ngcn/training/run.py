@@ -24,7 +24,9 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import save
 
-from ngcn.data import DatasetError
+from ngcn.data import DatasetError, load_dataset
+from ngcn.data.assemble import Trained
+from ngcn.data.load import is_path, quietly
 from ngcn.graph import Graph, GraphError
 from ngcn.nn import Network
 from ngcn.ops import Features, Operator
@@ -167,7 +169,8 @@ class Run:
     def graph(self) -> Graph:
         """The graph that the run was trained on, from where it came from; an error if it has gone or changed."""
         try:
-            graph = load_graph(self.config)
+            with quietly():  # training said it all
+                graph = load_graph(self.config)
         except (DatasetError, GraphError) as error:
             raise RunError(f"The graph that {self.folder} was trained on cannot be had: {error}") from None
         if self.trained_on().fingerprint != graph.fingerprint():
@@ -175,6 +178,23 @@ class Run:
                 f"The graph {graph.name!r} is not the one that {self.folder} was trained on: its files, or the split, "
                 "have changed since; bring them back, or name the graph to use as a new one."
             )
+        return graph
+
+    def read(self, path: str, *, edges: str | None = None, feature_table: str | None = None) -> Graph:
+        """Another graph to use the run's networks on: its labels, if it has any, make test nodes.
+
+        It is read as the one trained on, with the same columns for labels and features. Features that the networks do
+        not know, or miss, are an error; unknown values of one-hot columns and unknown sparse features do not count.
+        """
+        known = self.trained_on()
+        files: dict[str, Any] = {}
+        if is_path(path):
+            files = {name: getattr(self.config, name) for name in ("label", "one_hot", "ignore", "multilabel")}
+            files |= {"edges": edges, "feature_table": feature_table}
+        graph = load_dataset(path, trained=Trained(known.class_names, known.feature_names, known.multilabel), **files)
+        if graph.multilabel != known.multilabel:
+            several = "several labels" if graph.multilabel else "one label"
+            raise RunError(f"{path} has {several} per node, unlike the graph that {self.folder} was trained on.")
         return graph
 
     def inputs(self, graph: Graph) -> tuple[Operator, Features]:
