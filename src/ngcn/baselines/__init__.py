@@ -4,23 +4,32 @@ Libraries that take long to import (scikit-learn, gensim) are imported where the
 """
 
 from ngcn.baselines.deepwalk import DeepWalk
+from ngcn.baselines.gcn_kipf import KipfGCN
+from ngcn.baselines.ica import ICA
 from ngcn.baselines.label_propagation import LabelPropagation, LabelSpreading
+from ngcn.baselines.manifold import ManifoldRegularization
 from ngcn.baselines.protocol import Baseline, BaselineError
 from ngcn.baselines.semi_embedding import SemiEmbedding
 
-BASELINES: dict[str, type[Baseline]] = {
+BASELINES: dict[str, type[Baseline]] = {  # in the order of the paper's table
     "lp": LabelPropagation,
     "label-spreading": LabelSpreading,
+    "manireg": ManifoldRegularization,
     "semiemb": SemiEmbedding,
     "deepwalk": DeepWalk,
+    "ica": ICA,
+    "gcn-kipf": KipfGCN,
 }
 
 __all__ = [
     "BASELINES",
+    "ICA",
     "Baseline",
     "BaselineError",
     "DeepWalk",
+    "KipfGCN",
     "LabelPropagation",
     "LabelSpreading",
+    "ManifoldRegularization",
     "SemiEmbedding",
 ]

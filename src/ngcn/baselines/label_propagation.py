@@ -21,9 +21,8 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.linalg import cg
 
-from ngcn.baselines.protocol import Baseline, BaselineError, one_hot, shares, undirected
+from ngcn.baselines.protocol import Baseline, BaselineError, one_hot, shares, solve, undirected
 from ngcn.graph import Graph
 
 
@@ -41,7 +40,7 @@ class LabelPropagation(Baseline):
         degree = np.maximum(W.sum(axis=1), 1e-12)  # of a lonely node: keeps its equation solvable, with answer 0
         u = ~graph.train
         F = Y.copy()
-        F[u] = solve(sp.diags_array(degree[u]) - W[u][:, u], W[u] @ Y).clip(min=0)
+        F[u] = solve(sp.diags_array(degree[u]) - W[u][:, u], W[u] @ Y, degree[u]).clip(min=0)
         if self.class_mass:
             F[u] *= Y.sum(axis=0) / np.maximum(F[u].sum(axis=0), 1e-12)
         self.shares_ = shares(F, prior=Y.sum(axis=0))
@@ -66,19 +65,9 @@ class LabelSpreading(Baseline):
     def fit(self, graph: Graph, seed: int) -> None:
         W, Y = undirected(graph), one_hot(graph)
         scale = sp.diags_array(np.maximum(W.sum(axis=1), 1e-12) ** -0.5)
-        F = solve(sp.eye_array(graph.nodes) - self.alpha * (scale @ W @ scale), (1 - self.alpha) * Y)
+        A = sp.eye_array(graph.nodes) - self.alpha * (scale @ W @ scale)
+        F = solve(A, (1 - self.alpha) * Y, A.diagonal())
         self.shares_ = shares(F.clip(min=0), prior=Y.sum(axis=0))
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         return self.shares_
-
-
-def solve(A: sp.sparray, B: np.ndarray, rtol: float = 1e-8) -> np.ndarray:
-    """X with A X = B for a symmetric positive (semi-)definite A, a column at a time; its diagonal preconditions."""
-    precondition = sp.diags_array(1 / A.diagonal())
-    columns = []
-    for b in B.T:
-        x, failed = cg(A, b, rtol=rtol, M=precondition, maxiter=10 * len(b))
-        assert not failed, "conjugate gradients did not converge"
-        columns.append(x)
-    return np.stack(columns, axis=1)

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import LinearOperator, cg
 
 from ngcn.graph import Graph
 
@@ -40,7 +41,8 @@ class Baseline(ABC):
     """
 
     title: ClassVar[str]  # its name in tables
-    reads_features: ClassVar[bool] = True  # or does it look at the graph alone?
+    reads_features: ClassVar[bool] = True  # or does it look at the edges alone?
+    auto_features: ClassVar[str] = "auto"  # what features=auto of a run means for it
     multilabel: ClassVar[bool] = False  # can it give a node several labels?
 
     @abstractmethod
@@ -73,3 +75,16 @@ def shares(F: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """Rows of weights that are 0 or more, divided by their sum; ``prior`` where nothing is known, a row of zeros."""
     F = np.where(F.sum(axis=1, keepdims=True) > 0, F, prior)
     return F / F.sum(axis=1, keepdims=True)
+
+
+def solve(A: sp.sparray | LinearOperator, B: np.ndarray, diagonal: np.ndarray, rtol: float = 1e-8) -> np.ndarray:
+    """X with A X = B for a symmetric positive (semi-)definite A, by conjugate gradients, a column at a time.
+
+    ``diagonal`` is that of A; divided by it, A is better conditioned.
+    """
+    columns = []
+    for b in B.T:
+        x, failed = cg(A, b, rtol=rtol, M=sp.diags_array(1 / diagonal), maxiter=100 * len(b))
+        assert not failed, "conjugate gradients did not converge"
+        columns.append(x)
+    return np.stack(columns, axis=1)

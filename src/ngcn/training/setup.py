@@ -37,6 +37,8 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     a rare value would become a large one.
     """
     X, how = graph.features, config.features
+    if how == "auto" and config.model in BASELINES:
+        how = BASELINES[config.model].auto_features
     if how == "auto" and sp.issparse(X):
         how = "bag" if X.min() >= 0 else "none"
     elif how == "auto":
