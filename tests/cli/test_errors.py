@@ -1,3 +1,4 @@
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,10 @@ QUICK = ("train", "cora", "--model", "gcn", "--steps", "2")
         (["trian"], "No such command 'trian'"),
         (["--colour"], "No such option"),
         (["train"], "Name a dataset, such as `ngcn train cora`"),
-        (["train", "corra"], "no dataset 'corra'"),
+        (["train", "--resume"], "Name the run folder to continue: `ngcn train --resume --out RUN`"),
+        (["train", "--config", "empty.yaml"], "empty.yaml names no dataset"),
+        (["train", "cora", "--config", "twice.yaml"], "twice.yaml has the key 'lr' twice"),
+        (["train", "corra"], "no dataset 'corra', nor a file or folder of that name; did you mean cora?"),
         (["train", "cora", "--setps", "3"], "No such option: --setps"),
         (["train", "cora", "--steps", "many"], "Invalid value for '--steps'"),
         (["train", "cora", "--steps", "0"], "steps must be a whole number of 1 or more, not 0."),
@@ -25,7 +29,10 @@ QUICK = ("train", "cora", "--model", "gcn", "--steps", "2")
         (["train", "cora", "--powers", "0-5"], "powers must be"),
         (["train", "cora", "--powers", "1,1"], "powers must be"),
         (["train", "cora", "--model", "gnc"], "did you mean 'gcn'?"),
-        (["train", "cora", "--model", "gcn", "--powers", "3"], "single tower"),
+        (
+            ["train", "cora", "--model", "gcn", "--powers", "3"],
+            "make 3; use --model ngcn, or join them with --classifier",
+        ),
         (["train", "cora", "--classifier", "fc", "--intermediate"], "intermediate supervision needs"),
         (["train", "cora", "--split", "random"], "split must be planetoid or random:N"),
         (["train", "cora", "--config", "absent.yaml"], "absent.yaml cannot be read"),
@@ -46,6 +53,8 @@ QUICK = ("train", "cora", "--model", "gcn", "--steps", "2")
 )
 def test_a_user_error_is_one_sentence_and_exit_code_2(ngcn: Ngcn, arguments: list[str], message: str) -> None:
     Path("typo.yaml").write_text("stesp: 3\n")
+    Path("empty.yaml").write_text("# nothing yet\n")
+    Path("twice.yaml").write_text("lr: 0.1\nsteps: 3\nlr: 0.2\n")
     result = ngcn(*arguments)
     assert result.exit_code == 2 and message in result.stderr
     assert result.stderr.count("\n") == 1 and result.stdout == ""
@@ -76,3 +85,23 @@ def test_a_mistake_of_ours_keeps_its_traceback(ngcn: Ngcn, monkeypatch: pytest.M
     monkeypatch.setattr("ngcn.data.load_dataset", lambda *_, **__: int("x"))
     with pytest.raises(ValueError, match="invalid literal"):
         ngcn(*QUICK)
+
+
+@pytest.mark.parametrize("argv", [["ngcn"], ["ngcn", "--help"]])
+def test_ctrl_c_while_importing_leaves_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], argv: list[str]
+) -> None:
+    from ngcn import __main__
+
+    class Interrupting:
+        def find_spec(self, name: str, *_: object) -> None:
+            if name.startswith("ngcn.cli"):
+                raise KeyboardInterrupt
+
+    for name in [name for name in sys.modules if name.startswith("ngcn.cli")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    monkeypatch.setattr(sys, "argv", argv)
+    with pytest.raises(SystemExit) as end:
+        __main__.main()
+    assert end.value.code == 130 and capsys.readouterr().err == "Stopped.\n"

@@ -65,6 +65,7 @@ def test_resume_needs_the_folder_only(ngcn: Ngcn) -> None:
     first = ngcn(*QUICK, "--json")
     again = ngcn("train", "--resume", "--out", RUN, "--json")
     assert again.exit_code == 0 and json.loads(again.stdout) == json.loads(first.stdout)
+    assert f"The run in {RUN} was finished: nothing was left to do." in again.stderr
     assert json.loads(ngcn(*QUICK, "--resume", "--json").stdout) == json.loads(first.stdout)  # the folder's usual name
     fresh = ngcn(*QUICK, "--resume", "--out", "new", "--json")
     assert fresh.exit_code == 0 and "starting at the beginning" in fresh.stderr
@@ -136,6 +137,7 @@ def test_several_seeds_show_mean_and_deviation(ngcn: Ngcn) -> None:
         "Accuracy, mean of 2 seeds" in result.stdout
         and " ± " in result.stdout
         and "Best validation: seed" in result.stdout
+        and "s of training, summed over 2 seeds." in result.stdout
     )
     assert [run["seed"] for run in json.loads(Path(RUN, "result.json").read_text())["runs"]] == [0, 1]
 
@@ -147,3 +149,10 @@ def test_the_number_of_threads_changes_no_bit(ngcn: Ngcn) -> None:
         )
     for name in ("metrics.csv", "weights.safetensors"):
         assert Path("1/seed-0", name).read_bytes() == Path("2/seed-0", name).read_bytes()
+
+
+def test_made_up_data_are_called_so(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
+    cora = load_dataset("cora")
+    monkeypatch.setattr("ngcn.data.load_dataset", lambda *_, **__: cora)
+    result = ngcn("train", "ppi-synthetic", "--model", "gcn", "--steps", "1")
+    assert result.exit_code == 0 and "its scores are not PPI results" in result.stderr

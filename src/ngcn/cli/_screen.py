@@ -105,7 +105,8 @@ def show(run: Run) -> None:
             console.print(f"  Â^{power}  ", Text(f"{bar:<{BAR}}", "cyan"), f"  {weight:.3f}", sep="")
     if len(results) == 1 and not config.is_baseline:
         console.print(f"{results[0]['stopped']} Best step: {results[0]['best_step']}.", soft_wrap=True)
-    console.print(f"{sum(r['seconds'] for r in results):.1f} s of training.")
+    summed = f", summed over {len(results)} seeds" if len(results) > 1 else ""
+    console.print(f"{sum(r['seconds'] for r in results):.1f} s of training{summed}.")
     console.print("Run folder:", Text(str(run.folder), "bold"), soft_wrap=True)
 
 

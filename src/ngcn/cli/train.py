@@ -10,7 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from ngcn.cli import _screen
-from ngcn.training.config import Config, ConfigError
+from ngcn.data.catalog import DATASETS
+from ngcn.training.config import Config, ConfigError, read_yaml
 
 _GRAPH = "cora, citeseer, ... (see `ngcn datasets`), or a folder or file of your own: docs/own-data.md."
 _DEFAULTS = {  # those that `Config` leaves open
@@ -75,7 +76,7 @@ def train(
     split: Annotated[str | None, _setting("split", "Data")] = None,
     features: Annotated[str | None, _setting("features", "Data")] = None,
     config: Annotated[
-        Path | None, _option("--config", "Run", "Settings from a YAML file; options go before it.")
+        Path | None, _option("--config", "Run", "Settings from a YAML file; an option given as well overrules it.")
     ] = None,
     out: Annotated[Path | None, _option("--out", "Run", "The run folder.", "runs/DATASET-MODEL-...")] = None,
     resume: Annotated[
@@ -104,10 +105,18 @@ def train(
 
         if config:
             settings = Config.from_file(config, **given)
+            if not dataset and "dataset" not in read_yaml(config):
+                raise ConfigError(
+                    f"{config} names no dataset; add a line such as `dataset: cora`, or say which to train."
+                )
         elif dataset or (resume and out):
             settings = Config(**given)
+        elif resume:
+            raise ConfigError("Name the run folder to continue: `ngcn train --resume --out RUN`.")
         else:
-            raise ConfigError("Name a dataset, such as `ngcn train cora`; `ngcn datasets` lists them.")
+            raise ConfigError(
+                "Name a dataset, such as `ngcn train cora`, or a folder of your own; `ngcn datasets` lists the first."
+            )
         if resume:
             out = out or default_folder(settings, resume=True)
             if (out / "config.yaml").exists() and not config:
@@ -118,8 +127,12 @@ def train(
                 _screen.note(f"There is no run in {out} yet: starting at the beginning.")
     if out:
         Run.check(out, settings, resume)  # before what takes time
-    with _screen.busy(f"Loading {settings.dataset}"):
+        if resume and all(map(Run(out, settings).finished, Run(out, settings).seeds)):
+            _screen.note(f"The run in {out} was finished: nothing was left to do.")
+    with _screen.busy(f"Loading {settings.graph_name}"):
         graph = load_graph(settings)
+    if settings.dataset in DATASETS and DATASETS[settings.dataset].generated:
+        _screen.note(f"{settings.dataset}: {DATASETS[settings.dataset].description}")
     with _screen.progress(settings) as on_progress:
         run = train_seeds(graph, settings, out, resume=resume, threads=threads, on_progress=on_progress)
     for result in map(run.scores, run.seeds):

@@ -137,6 +137,13 @@ class Config:
         put("dropout", _number("dropout", self.dropout, "from 0 up to but not including 1", lambda x: 0 <= x < 1))
         put("l2", _number("l2", self.l2, "of 0 or more", lambda x: x >= 0))
         _yes_or_no("intermediate", self.intermediate)
+        if self.classifier == "identity" and (towers := len(self.powers) * self.replicas) > 1:
+            several = {"gcn": "ngcn", "sage": "nsage"}.get(self.model)
+            instead = f"use --model {several}, or " if several else ""
+            raise ConfigError(
+                f"The identity classifier passes on a single tower, but powers and replicas make {towers}; {instead}"
+                "join them with --classifier attention."
+            )
 
     @property
     def graph_name(self) -> str:
@@ -164,7 +171,7 @@ class Config:
     @classmethod
     def from_file(cls, path: Path | str, **given: Any) -> Config:
         """Read YAML; settings ``given`` here go before the file's, and what neither has takes its default."""
-        values, known = _read_yaml(path), [f.name for f in fields(cls)]
+        values, known = read_yaml(path), [f.name for f in fields(cls)]
         for key in values:
             if key not in known:
                 near = get_close_matches(str(key), known, n=1, cutoff=0.5)
@@ -235,12 +242,12 @@ def _baseline_settings(config: Config, baseline: type[Baseline]) -> dict[str, An
         raise ConfigError(str(error)) from None
 
 
-def _read_yaml(path: Path | str) -> dict[str, Any]:
+def read_yaml(path: Path | str) -> dict[str, Any]:
     """The keys and values of a config file, as written there."""
     import yaml
 
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        values = _safe_load(Path(path).read_text(encoding="utf-8"))
     except OSError as error:
         raise ConfigError(f"The config file {path} cannot be read: {error.strerror}.") from None
     except UnicodeDecodeError:
@@ -249,11 +256,31 @@ def _read_yaml(path: Path | str) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         raise ConfigError(f"The config file {path} is not valid YAML{where}.") from None
+    except _TwiceError as error:
+        raise ConfigError(f"The config file {path} has the key {error} twice; remove one of them.") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
         raise ConfigError(f"The config file {path} must hold `key: value` lines, not a {type(values).__name__}.")
     return values
+
+
+class _TwiceError(Exception):
+    """A key that a mapping has twice; YAML's loader would take the last."""
+
+
+def _safe_load(text: str) -> Any:
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            keys = [self.construct_object(key, deep=True) for key, _ in node.value]
+            for key in keys:
+                if keys.count(key) > 1:
+                    raise _TwiceError(repr(key))
+            return super().construct_mapping(node, deep)
+
+    return yaml.load(text, Loader)  # a SafeLoader
 
 
 def _text(name: str, value: object) -> None:

@@ -1,0 +1,17 @@
+"""`ngcn`, and `python -m ngcn`. Imports within, so that Ctrl-C in the first moment ends it quietly too."""
+
+import sys
+
+
+def main() -> None:
+    try:
+        from ngcn.cli import app
+
+        app(prog_name="ngcn")
+    except KeyboardInterrupt:
+        print("Stopped.", file=sys.stderr)
+        sys.exit(130)
+
+
+if __name__ == "__main__":
+    main()
