@@ -137,12 +137,11 @@ class Config:
         put("dropout", _number("dropout", self.dropout, "from 0 up to but not including 1", lambda x: 0 <= x < 1))
         put("l2", _number("l2", self.l2, "of 0 or more", lambda x: x >= 0))
         _yes_or_no("intermediate", self.intermediate)
-        if self.classifier == "identity" and (towers := len(self.powers) * self.replicas) > 1:
-            several = {"gcn": "ngcn", "sage": "nsage"}.get(self.model)
-            instead = f"use --model {several}, or " if several else ""
+        network_of = {"gcn": "ngcn", "sage": "nsage"}.get(self.model)
+        if network_of and self.classifier == "identity" and (towers := len(self.powers) * self.replicas) > 1:
             raise ConfigError(
-                f"The identity classifier passes on a single tower, but powers and replicas make {towers}; {instead}"
-                "join them with --classifier attention."
+                f"The identity classifier passes on a single tower, but powers and replicas make {towers}; use --model "
+                f"{network_of}, or join them with --classifier attention."
             )
 
     @property
