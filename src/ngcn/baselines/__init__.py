@@ -9,6 +9,7 @@ from ngcn.baselines.ica import ICA
 from ngcn.baselines.label_propagation import LabelPropagation, LabelSpreading
 from ngcn.baselines.manifold import ManifoldRegularization
 from ngcn.baselines.protocol import Baseline, BaselineError
+from ngcn.baselines.sampled_sage import SageLSTM, SagePool
 from ngcn.baselines.semi_embedding import SemiEmbedding
 
 BASELINES: dict[str, type[Baseline]] = {  # in the order of the paper's table
@@ -19,6 +20,8 @@ BASELINES: dict[str, type[Baseline]] = {  # in the order of the paper's table
     "deepwalk": DeepWalk,
     "ica": ICA,
     "gcn-kipf": KipfGCN,
+    "sage-lstm": SageLSTM,
+    "sage-pool": SagePool,
 }
 
 __all__ = [
@@ -31,5 +34,7 @@ __all__ = [
     "LabelPropagation",
     "LabelSpreading",
     "ManifoldRegularization",
+    "SageLSTM",
+    "SagePool",
     "SemiEmbedding",
 ]

@@ -41,6 +41,11 @@ def as_input(matrix: sp.csr_array | np.ndarray) -> Features | Tensor:
     return Features(matrix) if sp.issparse(matrix) else torch.from_numpy(matrix)
 
 
+def chances(logits: Tensor, graph: Graph) -> np.ndarray:
+    """The probabilities of the classes: rows that sum to 1, or for multi-label each class by itself."""
+    return (logits.sigmoid() if graph.multilabel else logits.softmax(dim=1)).numpy()
+
+
 class Peak:
     """The parameters of a module at its best validation score; a tie keeps the earlier ones.
 
@@ -50,16 +55,14 @@ class Peak:
     """
 
     def __init__(self, module: nn.Module, graph: Graph) -> None:
-        self.module, self.metric, self.best, self.steps_since = module, metric(graph), -1.0, 0
-        self.rows = torch.from_numpy(graph.val.nonzero()[0])
+        self.module, self.metric, self.best = module, metric(graph), -1.0
         self.labels = torch.from_numpy(graph.labels[graph.val])
 
     def offer(self, logits: Tensor) -> None:
-        """Keep the parameters if ``logits``, a row per node, fit the validation nodes better than all before."""
-        val = scores(logits[self.rows], self.labels)[self.metric]
-        self.steps_since += 1
+        """Keep the parameters if ``logits``, those of the validation nodes, score better than all before."""
+        val = scores(logits, self.labels)[self.metric]
         if val > self.best:
-            self.best, self.steps_since = val, 0
+            self.best = val
             self.parameters = {name: value.clone() for name, value in self.module.state_dict().items()}
 
     def restore(self) -> None:

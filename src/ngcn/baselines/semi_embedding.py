@@ -24,7 +24,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from ngcn.baselines._learning import FeatureLinear, Peak, as_input
+from ngcn.baselines._learning import FeatureLinear, Peak, as_input, chances
 from ngcn.baselines.protocol import Baseline, undirected
 from ngcn.graph import Graph
 from ngcn.ops import Features
@@ -67,13 +67,12 @@ class SemiEmbedding(Baseline):
             adam.step()
             network.eval()
             with torch.no_grad():
-                peak.offer(network(X)[1])
+                peak.offer(network(X)[1][graph.val])
         peak.restore()
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         with torch.no_grad():
-            logits = self.network_(as_input(graph.features))[1]
-        return (logits.sigmoid() if graph.multilabel else logits.softmax(dim=1)).numpy()
+            return chances(self.network_(as_input(graph.features))[1], graph)
 
 
 class TwoLayers(nn.Module):

@@ -1,0 +1,188 @@
+r"""SAGE-LSTM and SAGE-pool: GraphSAGE on sampled neighbours, which an LSTM reads or a maximum sums up.
+
+(W. Hamilton, R. Ying and J. Leskovec, *Inductive representation learning on large graphs*, NIPS 2017.) Each of two
+layers samples a fixed number of neighbours, N(v), for each node v in a batch or needed by it:
+
+.. math::
+    h_v \leftarrow \mathrm{unit}(\mathrm{ReLU}([h_v \mid a_v] W)), \qquad
+    a_v = \max_{u \in N(v)} \mathrm{ReLU}(h_u P + b) \;(\text{pool}), \qquad
+    a_v = \mathrm{LSTM}(h_{u_1}, h_{u_2}, \dots) \;(\text{LSTM, in random order})
+
+and a linear layer on the last h gives the classes. Nothing is learned about a node as such, so a graph that was not
+seen in training can be labelled.
+
+Settings: the sample sizes, the batch and the learning rate are the authors'; fewer columns and steps than theirs keep a
+run short, and dropout is there for graphs with few labels.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+
+from ngcn.baselines._learning import FeatureLinear, Peak, as_input, chances
+from ngcn.baselines._walks import random_walks
+from ngcn.baselines.protocol import Baseline, BaselineError, undirected
+from ngcn.graph import Graph
+from ngcn.ops import Features
+from ngcn.training.objective import loss
+
+
+class PoolAggregator(nn.Module):
+    """The largest of the neighbours' ReLU(h P + b), column by column.
+
+    Shape:
+        - h: ``(nodes, width_in)``; neighbours: ``(rows, samples)`` rows of h
+        - output: ``(rows, width_out)``
+    """
+
+    def __init__(self, width_in: int, width_out: int, dropout: float) -> None:
+        super().__init__()
+        self.pool = FeatureLinear(width_in, width_out, dropout)
+
+    def forward(self, h: Features | Tensor, neighbours: Tensor) -> Tensor:
+        z = self.pool(h).relu()
+        most = z[neighbours[:, 0]]
+        for u in neighbours.T[1:]:
+            most = torch.maximum(most, z[u])
+        return most
+
+
+class LSTMAggregator(nn.Module):
+    """The last state of an LSTM that reads the neighbours one after the other; arguments and shapes as for pooling.
+
+    What the gates take from h is computed once for each node, not once for each time that it is sampled.
+    """
+
+    def __init__(self, width_in: int, width_out: int, dropout: float) -> None:
+        super().__init__()
+        self.gates_of_input = FeatureLinear(width_in, 4 * width_out, dropout)
+        self.gates_of_state = nn.Linear(width_out, 4 * width_out, bias=False)
+
+    def forward(self, h: Features | Tensor, neighbours: Tensor) -> Tensor:
+        of_input = self.gates_of_input(h)
+        state = cell = of_input.new_zeros(len(neighbours), of_input.shape[1] // 4)
+        for u in neighbours.T:
+            keep, write, show, new = (of_input[u] + self.gates_of_state(state)).chunk(4, dim=1)
+            cell = keep.sigmoid() * cell + write.sigmoid() * new.tanh()
+            state = show.sigmoid() * cell.tanh()
+        return state
+
+
+class SageLayer(nn.Module):
+    """The nodes ``own`` and their ``neighbours``, both as rows of h, to unit vectors of ``width_out``."""
+
+    def __init__(self, aggregator: type[nn.Module], width_in: int, width_out: int, dropout: float) -> None:
+        super().__init__()
+        self.aggregate = aggregator(width_in, width_out, dropout)
+        self.of_own = FeatureLinear(width_in, width_out, dropout)
+        self.of_neighbours = nn.Linear(width_out, width_out, bias=False)
+
+    def forward(self, h: Features | Tensor, own: Tensor, neighbours: Tensor) -> Tensor:
+        h = self.of_own(h)[own] + self.of_neighbours(self.aggregate(h, neighbours))
+        return nn.functional.normalize(h.relu(), dim=1)
+
+
+class SageNetwork(nn.Module):
+    """Two layers and a classifier, for the nodes ``rows`` of a graph with features X and edge weights W."""
+
+    def __init__(
+        self,
+        aggregator: type[nn.Module],
+        features: int,
+        hidden: int,
+        classes: int,
+        samples: tuple[int, int],
+        dropout: float,
+    ) -> None:
+        super().__init__()
+        self.samples = samples
+        self.layers = nn.ModuleList([SageLayer(aggregator, width, hidden, dropout) for width in (features, hidden)])
+        self.classify = nn.Linear(hidden, classes)
+
+    def forward(
+        self, X: sp.csr_array | np.ndarray, W: sp.csr_array, rows: np.ndarray, random: np.random.Generator
+    ) -> Tensor:
+        plan = []
+        for size in reversed(self.samples):  # from the rows outwards: the nodes that the layer before has to provide
+            seed = int(random.integers(2**63))
+            neighbours = random_walks(W, np.repeat(rows, size), 2, seed)[:, 1]  # a node without edges is its own
+            nodes, places = np.unique(np.concatenate([rows, neighbours]), return_inverse=True)
+            own, others = torch.from_numpy(places).split([len(rows), len(neighbours)])
+            plan.append((own, others.reshape(-1, size)))
+            rows = nodes
+        h = as_input(X[rows])
+        for layer, (own, neighbours) in zip(self.layers, reversed(plan), strict=True):
+            h = layer(h, own, neighbours)
+        return self.classify(h)
+
+
+@dataclass(kw_only=True)
+class _SampledSage(Baseline):
+    multilabel: ClassVar[bool] = True
+    aggregator: ClassVar[type[nn.Module]]
+
+    hidden: int = 64
+    first: int = 25  # neighbours that a node samples in the first layer
+    second: int = 10  # ... and in the second
+    batch: int = 512  # training nodes in a step
+    steps: int = 300
+    check: int = 10  # steps from one look at the validation nodes to the next
+    dropout: float = 0.5  # on the input of both layers
+    l2: float = 1e-5
+    lr: float = 0.01
+
+    def __post_init__(self) -> None:
+        for name in ("hidden", "first", "second", "batch", "steps", "check"):
+            if getattr(self, name) < 1:
+                raise BaselineError(f"{name} must be 1 or more, not {getattr(self, name)}.")
+
+    def fit(self, graph: Graph, seed: int) -> None:
+        torch.manual_seed(seed)
+        random = np.random.default_rng(seed)
+        X, W, train, val = graph.features, undirected(graph), graph.train.nonzero()[0], graph.val.nonzero()[0]
+        self.network_ = network = SageNetwork(
+            self.aggregator, X.shape[1], self.hidden, graph.classes, (self.first, self.second), self.dropout
+        )
+        adam = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
+        peak = Peak(network, graph)
+        waiting = np.empty(0, dtype=np.int64)
+        for step in range(1, self.steps + 1):
+            if not len(waiting):
+                waiting = random.permutation(train)
+            rows, waiting = waiting[: self.batch], waiting[self.batch :]
+            network.train()
+            adam.zero_grad()
+            loss(network(X, W, rows, random), torch.from_numpy(graph.labels[rows])).backward()
+            adam.step()
+            if step % self.check == 0 or step == self.steps:
+                network.eval()
+                with torch.no_grad():
+                    peak.offer(network(X, W, val, np.random.default_rng(0)))  # the same neighbours each time
+        peak.restore()
+
+    def predict_proba(self, graph: Graph) -> np.ndarray:
+        with torch.no_grad():
+            everyone, random = np.arange(graph.nodes), np.random.default_rng(0)
+            return chances(self.network_(graph.features, undirected(graph), everyone, random), graph)
+
+
+@dataclass(kw_only=True)
+class SageLSTM(_SampledSage):
+    """GraphSAGE with the LSTM aggregator."""
+
+    title: ClassVar[str] = "SAGE-LSTM"
+    aggregator: ClassVar[type[nn.Module]] = LSTMAggregator
+
+
+@dataclass(kw_only=True)
+class SagePool(_SampledSage):
+    """GraphSAGE with the max-pooling aggregator."""
+
+    title: ClassVar[str] = "SAGE-pool"
+    aggregator: ClassVar[type[nn.Module]] = PoolAggregator
