@@ -84,8 +84,8 @@ class SageLayer(nn.Module):
         self.of_neighbours = nn.Linear(width_out, width_out, bias=False)
 
     def forward(self, h: Features | Tensor, own: Tensor, neighbours: Tensor) -> Tensor:
-        h = self.of_own(h)[own] + self.of_neighbours(self.aggregate(h, neighbours))
-        return nn.functional.normalize(h.relu(), dim=1)
+        z = self.of_own(h)[own] + self.of_neighbours(self.aggregate(h, neighbours))
+        return nn.functional.normalize(z.relu(), dim=1)
 
 
 class SageNetwork(nn.Module):
