@@ -12,6 +12,7 @@ from typer.testing import CliRunner, Result
 
 from ngcn.baselines import BASELINES
 from ngcn.cli import app
+from ngcn.explain import explain_node
 from ngcn.training import Config, ConfigError, Run, RunError, train, train_seeds
 
 Ngcn = Callable[..., Result]
@@ -76,3 +77,10 @@ def test_another_graph_of_the_same_size_is_refused(tmp_path: Path) -> None:
     train(graph, Config(model="lp"), folder=tmp_path / "run")
     with pytest.raises(RunError, match="holds what lp says of the graph that it was fitted on"):
         Run.open(tmp_path / "run").network(graph.reordered(np.arange(60)[::-1]), 0)
+
+
+@pytest.mark.parametrize("config", [Config(model="lp"), Config(model="walk-coefficients", steps=2)])
+def test_what_has_no_towers_is_not_explained(config: Config, tmp_path: Path) -> None:
+    train(crowds(), config, folder=tmp_path / "run")
+    with pytest.raises(RunError, match=f"is a run of {config.model}, which has no towers"):
+        explain_node(tmp_path / "run", 0)

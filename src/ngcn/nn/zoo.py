@@ -22,7 +22,7 @@ from ngcn.ops.normalize import Normalization
 class Preset:
     """What a name stands for; the fields are the defaults of a run's settings."""
 
-    graph_model: Callable[..., Any]
+    graph_model: Any  # a class
     normalization: Normalization | Literal["laplacian"]
     powers: tuple[int, ...]
     replicas: int
