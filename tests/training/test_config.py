@@ -159,6 +159,8 @@ def test_paths_are_made_absolute_and_lists_stay_lists(tmp_path: Path, monkeypatc
 def test_name() -> None:
     assert Config().name == "cora-ngcn-attention-K6-r4"
     assert Config(model="gcn").name == "cora-gcn"
+    assert Config(model="gcn", powers=[2]).name == "cora-gcn-identity-P2-r1"
+    assert Config(model="cheby").name == "cora-cheby"
     assert Config(powers=[0, 2]).name == "cora-ngcn-attention-P0+2-r4"
 
 

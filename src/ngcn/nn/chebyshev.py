@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,16 +27,10 @@ class Chebyshev(Polynomial):
     Args and shapes are those of :class:`Polynomial`; ``powers`` are the degrees, 0 to K-1.
     """
 
-    def __init__(
-        self,
-        powers: tuple[int, ...],
-        widths: tuple[int, ...],
-        dropout: float,
-        activation: Callable[[Tensor], Tensor],
-    ) -> None:
+    def __init__(self, powers: tuple[int, ...], *rest: Any) -> None:
         if powers != tuple(range(len(powers))):
             raise ValueError(f"Chebyshev's polynomials have every degree up to the highest, not just {powers}.")
-        super().__init__(powers, widths, dropout, activation, matrices=len(powers))
+        super().__init__(powers, *rest, matrices=len(powers))
 
     def polynomial(self, A_hat: Operator, Y: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes width"]:
         """Clenshaw's recurrence, which needs a product per degree, of the width of the result."""

@@ -6,6 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -77,14 +78,8 @@ class WalkCoefficients(Polynomial):
     N-GCN mixes what towers say of each power instead: :math:`\sum_k q_k g(\hat{A}^k)`.
     """
 
-    def __init__(
-        self,
-        powers: tuple[int, ...],
-        widths: tuple[int, ...],
-        dropout: float,
-        activation: Callable[[Tensor], Tensor],
-    ) -> None:
-        super().__init__(powers, widths, dropout, activation)
+    def __init__(self, powers: tuple[int, ...], *rest: Any) -> None:
+        super().__init__(powers, *rest)
         self.scores = nn.Parameter(torch.zeros(len(powers)))
 
     def polynomial(self, A_hat: Operator, Y: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes width"]:

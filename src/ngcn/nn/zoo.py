@@ -49,8 +49,8 @@ MODELS = {
     "gcn": Preset(GCN, "symmetric", (1,), 1, "identity", 2, "one GCN on Â"),
     "sage": Preset(SAGE, "row", (1,), 1, "identity", 2, "one SAGE on Â"),
     "dcnn": Preset(GCN, "row", (0, 1, 2, 3, 4, 5), 1, "fc", 1, "one layer on each power of the random walk"),
-    "mlp": Preset(GCN, "symmetric", (0,), 1, "identity", 2, "features only: no edge is looked at"),
-    "cheby": Preset(Chebyshev, "laplacian", (0, 1, 2, 3), 1, "identity", 2, "polynomials of the Laplacian"),
+    "mlp": Preset(GCN, "symmetric", (0,), 1, "identity", 2, "features only: no edge is looked at", l2=1e-3),
+    "cheby": Preset(Chebyshev, "laplacian", (0, 1, 2, 3), 1, "identity", 2, "polynomials of the Laplacian", l2=2.5e-4),
     "walk-coefficients": Preset(
         WalkCoefficients, "symmetric", (0, 1, 2, 3, 4, 5), 1, "identity", 2, "one GCN on a learned mixture of powers"
     ),

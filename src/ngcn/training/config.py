@@ -161,7 +161,9 @@ class Config:
     @property
     def name(self) -> str:
         """A short name for the run, such as ``cora-ngcn-attention-K6-r4``."""
-        if self.is_baseline or (self.classifier == "identity" and self.powers == (1,)):
+        from ngcn.nn import MODELS
+
+        if self.is_baseline or (self.classifier == "identity" and self.powers == MODELS[self.model].powers):
             return f"{self.graph_name}-{self.model}"
         regular = self.powers == tuple(range(len(self.powers)))
         powers = f"K{len(self.powers)}" if regular else "P" + "+".join(map(str, self.powers))
