@@ -8,6 +8,7 @@ from ngcn.baselines.gcn_kipf import KipfGCN
 from ngcn.baselines.ica import ICA
 from ngcn.baselines.label_propagation import LabelPropagation, LabelSpreading
 from ngcn.baselines.manifold import ManifoldRegularization
+from ngcn.baselines.planetoid import Planetoid
 from ngcn.baselines.protocol import Baseline, BaselineError
 from ngcn.baselines.sampled_sage import SageLSTM, SagePool
 from ngcn.baselines.semi_embedding import SemiEmbedding
@@ -19,6 +20,7 @@ BASELINES: dict[str, type[Baseline]] = {  # in the order of the paper's table
     "semiemb": SemiEmbedding,
     "deepwalk": DeepWalk,
     "ica": ICA,
+    "planetoid": Planetoid,
     "gcn-kipf": KipfGCN,
     "sage-lstm": SageLSTM,
     "sage-pool": SagePool,
@@ -34,6 +36,7 @@ __all__ = [
     "LabelPropagation",
     "LabelSpreading",
     "ManifoldRegularization",
+    "Planetoid",
     "SageLSTM",
     "SagePool",
     "SemiEmbedding",

@@ -1,0 +1,170 @@
+r"""Planetoid: an embedding of each node learns to predict its context in the graph, and with the features its class.
+
+(Z. Yang, W. Cohen and R. Salakhutdinov, *Revisiting semi-supervised learning with graph embeddings*, ICML 2016.) A
+context is a pair of nodes (i, c) with a sign :math:`\gamma`, drawn by :func:`sample_contexts` from random walks and
+from the training labels. Training alternates, after a while of the first alone, between
+
+.. math::
+    \min -\mathbb{E}_{(i, c, \gamma)} \log \sigma(\gamma \, w_c \cdot e_i)
+    \qquad\text{and}\qquad
+    \min -\frac{1}{|L|} \sum_{i \in L} \log P(y_i \mid x_i, e_i), \quad
+    P(\cdot \mid x, e) = \mathrm{softmax}([\mathrm{softmax}(x U) \mid \mathrm{softmax}(e V)] \, T)
+
+In the transductive variant each node has an e of its own, which learns from contexts alone; in the inductive one it is
+:math:`e = x W`, so a graph that was not seen in training can be labelled, and test nodes are in no context. As in the
+authors' program, the two inner softmaxes have cross entropies of their own in the loss.
+
+Settings: 50 dimensions as in the authors' program; the rest was chosen on validation accuracy (docs/differences.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy, logsigmoid
+
+from ngcn.baselines._learning import FeatureLinear, Peak, as_input, chances
+from ngcn.baselines._walks import random_walks
+from ngcn.baselines.protocol import Baseline, BaselineError, undirected
+from ngcn.graph import Graph
+from ngcn.ops import Features
+
+
+@dataclass(kw_only=True)
+class Planetoid(Baseline):
+    """Both variants; the transductive one unless ``inductive``."""
+
+    title: ClassVar[str] = "Planetoid"
+
+    inductive: bool = False
+    dimensions: int = 50  # of the embedding
+    length: int = 20  # q, nodes in a walk
+    window: int = 10  # d: the nodes of a context are fewer steps than this apart
+    positive: float = 1 / 6  # r1, the share of contexts that are true
+    walked: float = 1.0  # r2, the share of contexts from walks, not labels
+    contexts: int = 10_000  # drawn in every step
+    pretraining: int = 600  # steps for the contexts alone
+    steps: int = 100  # for the classes, each after one for the contexts
+    dropout: float = 0.5  # of the features
+    l2: float = 1e-5
+    lr: float = 0.01
+
+    def __post_init__(self) -> None:
+        if self.length < 2 or self.window < 2:
+            raise BaselineError(f"length and window must be 2 or more, not {self.length} and {self.window}.")
+        for name in ("positive", "walked"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise BaselineError(f"{name} must be between 0 and 1, not {getattr(self, name)}.")
+
+    def fit(self, graph: Graph, seed: int) -> None:
+        torch.manual_seed(seed)
+        random = np.random.default_rng(seed)
+        X, W = as_input(graph.features), undirected(graph)
+        if self.inductive:
+            seen = sp.diags_array((~graph.test).astype(np.float64))
+            W = sp.csr_array(seen @ W @ seen)
+            W.eliminate_zeros()
+        if not W.nnz and self.walked > 0:
+            raise BaselineError(f"{graph.name!r} has no edges to walk on; use walked=0.")
+        if len(np.unique(graph.labels[graph.train])) < 2 and self.walked < 1 and self.positive < 1:
+            raise BaselineError("All training nodes are of one class, so labels give no false contexts; use walked=1.")
+        rows, labels = graph.train.nonzero()[0], torch.from_numpy(graph.labels[graph.train])
+        self.network_ = network = PlanetoidNetwork(graph, self.dimensions, self.dropout, inductive=self.inductive)
+        adam = torch.optim.Adam(network.parameters(), lr=self.lr)
+        of_classes = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
+        peak = Peak(network, graph)
+        for step in range(self.pretraining + self.steps):
+            network.train()
+            adam.zero_grad()
+            network.context_loss(X, *sample_contexts(graph, W, self, random)).backward()
+            adam.step()
+            if step < self.pretraining:
+                continue
+            of_classes.zero_grad()
+            torch.stack([cross_entropy(logits[rows], labels) for logits in network(X)]).sum().backward()
+            of_classes.step()
+            network.eval()
+            with torch.no_grad():
+                peak.offer(network(X)[-1][graph.val])
+        peak.restore()
+
+    def predict_proba(self, graph: Graph) -> np.ndarray:
+        if not self.inductive and graph.nodes != self.network_.context.num_embeddings:
+            raise BaselineError(
+                f"Transductive Planetoid knows the {self.network_.context.num_embeddings} nodes that it was fitted on "
+                f"and no others, but {graph.name!r} has {graph.nodes}; use inductive=true."
+            )
+        with torch.no_grad():
+            return chances(self.network_(as_input(graph.features))[-1], graph)
+
+
+class PlanetoidNetwork(nn.Module):
+    """From features, and a node's own embedding if not ``inductive``, to the classes and to the contexts."""
+
+    def __init__(self, graph: Graph, dimensions: int, dropout: float, *, inductive: bool) -> None:
+        super().__init__()
+        features, classes = graph.features.shape[1], graph.classes
+        self.inductive = inductive
+        self.embed = (
+            FeatureLinear(features, dimensions, dropout) if inductive else nn.Embedding(graph.nodes, dimensions)
+        )
+        self.context = nn.Embedding(graph.nodes, dimensions)
+        self.of_features = FeatureLinear(features, classes, dropout)
+        self.of_embedding = nn.Linear(dimensions, classes)
+        self.of_both = nn.Linear(2 * classes, classes)
+        for embedding in (self.embed, self.context):
+            if isinstance(embedding, nn.Embedding):
+                nn.init.normal_(embedding.weight, std=0.1)
+
+    def embedding(self, X: Features | Tensor) -> Tensor:
+        return self.embed(X) if self.inductive else self.embed.weight
+
+    def forward(self, X: Features | Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        """The logits by the features, by the embedding, and by both, which are the answer."""
+        e = self.embedding(X) if self.inductive else self.embedding(X).detach()
+        x, e = self.of_features(X), self.of_embedding(e)
+        return x, e, self.of_both(torch.cat([x.softmax(dim=1), e.softmax(dim=1)], dim=1))
+
+    def context_loss(self, X: Features | Tensor, i: Tensor, c: Tensor, sign: Tensor) -> Tensor:
+        return -logsigmoid(sign * (self.embedding(X)[i] * self.context(c)).sum(dim=1)).mean()
+
+
+def sample_contexts(
+    graph: Graph, W: sp.csr_array, settings: Planetoid, random: np.random.Generator
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The paper's Algorithm 1, for ``settings.contexts`` contexts at once: nodes i, nodes c, and signs.
+
+    A context is true (sign 1) with probability ``positive``, else false (-1), and independently of that it comes from
+    a walk with probability ``walked``, else from the training labels. From a walk that starts at any node with edges, a
+    true one is two of its nodes, less than ``window`` steps apart, and a false one the first of them and any such node.
+    From labels, it is two training nodes, of the same class if true, else of different ones.
+    """
+    sign = np.where(random.random(settings.contexts) < settings.positive, 1.0, -1.0)
+    linked = np.diff(W.indptr).nonzero()[0]
+    from_walk = random.random(settings.contexts) < settings.walked
+    i, c = np.empty((2, settings.contexts), dtype=np.int64)
+
+    n = int(from_walk.sum())
+    if n:
+        walks = random_walks(W, random.choice(linked, n), settings.length, int(random.integers(2**63)))
+        j, k = np.indices((settings.length, settings.length)).reshape(2, -1)
+        near = (j != k) & (abs(j - k) < settings.window)
+        pair = random.integers(near.sum(), size=n)
+        i[from_walk], c[from_walk] = walks[range(n), j[near][pair]], walks[range(n), k[near][pair]]
+        false = from_walk & (sign < 0)
+        c[false] = random.choice(linked, false.sum())
+
+    train = graph.train.nonzero()[0]
+    same = graph.labels[train][:, None] == graph.labels[train]
+    for wanted, pairs in ((1, same), (-1, ~same)):
+        of_labels = ~from_walk & (sign == wanted)
+        first, second = pairs.nonzero()
+        if of_labels.any():
+            pair = random.integers(len(first), size=of_labels.sum())
+            i[of_labels], c[of_labels] = train[first[pair]], train[second[pair]]
+    return torch.from_numpy(i), torch.from_numpy(c), torch.from_numpy(sign.astype(np.float32))
