@@ -10,7 +10,7 @@ import numpy as np
 FOLDER = Path(__file__).parent / "town"
 PAPERS = np.array(["Courier", "Herald", "Mirror"])
 TRADES = np.array(["baker", "farmer", "nurse", "teacher"])
-TOWNSFOLK, KNOWN = 300, 60
+TOWNSFOLK, KNOWN = 300, 90
 
 random = np.random.default_rng(7)
 paper = random.integers(0, 3, TOWNSFOLK)
@@ -26,6 +26,6 @@ for i in range(TOWNSFOLK):
 FOLDER.mkdir(exist_ok=True)
 (FOLDER / "nodes.csv").write_text("\n".join(lines) + "\n")
 
-pairs = np.argwhere(np.triu(random.random((TOWNSFOLK, TOWNSFOLK)) < np.where(paper[:, None] == paper, 0.03, 0.005), 1))
+pairs = np.argwhere(np.triu(random.random((TOWNSFOLK, TOWNSFOLK)) < np.where(paper[:, None] == paper, 0.05, 0.005), 1))
 lines = ["source,target,weight"] + [f"P{a:03},P{b:03},{random.integers(1, 4)}" for a, b in pairs]
 (FOLDER / "edges.csv").write_text("\n".join(lines) + "\n")

@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PAGES = [page for page in PAGES if "```python" in page.read_text()]
+PAGES = [page for page in PAGES if "```python" in page.read_text() and page.name != "own-data.md"]  # test_own_data.py
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)

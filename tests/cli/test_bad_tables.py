@@ -53,7 +53,7 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "column twice": ({"nodes.csv": NODES.replace("age", "label")}, ["more than one column 'label'"]),
     "unknown node": (
         {"edges.csv": EDGES + "a,zz\n"},
-        ["edges.csv, row 5, column 'target': there is no node 'zz'", "add it there, or remove the edge"],
+        ["edges.csv, row 5, column 'target': there is no node 'zz'", "add it there, or remove the row"],
     ),
     "missing end": ({"edges.csv": EDGES + "a,\n"}, ["edges.csv, row 5, column 'target': a node id is missing"]),
     "duplicate id": ({"nodes.csv": NODES + "b,x,,1\n"}, ["row 7, column 'id': the id 'b' is in row 3 already"]),

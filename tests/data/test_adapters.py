@@ -101,7 +101,8 @@ def test_scipy() -> None:
     assert abs(graph.adjacency - adjacency.tocsr()).max() == 0
     numbers = Graph.from_scipy(adjacency, sp.csr_array(features), [0, 1, 0, 1, -1], masks=masks, node_ids=ids)
     assert sp.issparse(numbers.features) and numbers.labels.tolist() == graph.labels.tolist()
-    for wrong in ({"features": features[:3]}, {"features": np.ones(5)}, {"labels": [0, 1, 0]}):
+    broken = sp.csr_array((np.ones(1), np.array([7]), np.array([0, 1, 1, 1, 1, 1])), shape=(5, 5))
+    for wrong in ({"adjacency": broken}, {"features": features[:3]}, {"features": np.ones(5)}, {"labels": [0, 1, 0]}):
         with pytest.raises((GraphError, DatasetError)):
             Graph.from_scipy(
                 **{"adjacency": adjacency, "features": features, "labels": [0, 1, 0, 1, -1], "masks": masks, **wrong}
@@ -133,6 +134,8 @@ def test_pyg_there_and_back(caplog: pytest.LogCaptureFixture) -> None:
         several[f"{part}_mask"] = mask
     graph = Graph.from_pyg(several)
     assert graph.train.tolist() == [True, True, False, False] and graph.adjacency.max() == 1
+    with pytest.raises(DatasetError, match="does not fit its 2 nodes"):
+        Graph.from_pyg(Data(x=torch.eye(2), edge_index=torch.tensor([[0], [5]]), y=torch.tensor([0, 1])))
     with pytest.raises(DatasetError, match="no edge_index"):
         Graph.from_pyg(Data(x=torch.eye(2)))
 

@@ -55,7 +55,12 @@ def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: 
         labels[known] = numbers
     if not sp.issparse(features) and features is not None:
         features = bag_or_not(np.asarray(features, np.float32))
-    return assemble(sp.csr_array(adjacency), features, labels, class_names=class_names, **how)
+    adjacency = sp.csr_array(adjacency)
+    try:
+        adjacency.check_format(full_check=True)
+    except ValueError as trouble:
+        raise DatasetError(f"The adjacency is not a proper sparse matrix: {trouble}.") from None
+    return assemble(adjacency, features, labels, class_names=class_names, **how)
 
 
 def from_pyg(data: Any, *, name: str = "graph", **how: Any) -> Graph:
@@ -66,7 +71,10 @@ def from_pyg(data: Any, *, name: str = "graph", **how: Any) -> Graph:
     ends = data.edge_index.cpu().numpy()
     weight = data.get("edge_weight")
     weights = np.ones(ends.shape[1], np.float32) if weight is None else weight.cpu().numpy().reshape(-1)
-    adjacency = sp.csr_array((weights, (ends[0], ends[1])), shape=(nodes, nodes))
+    try:
+        adjacency = sp.csr_array((weights, (ends[0], ends[1])), shape=(nodes, nodes))
+    except ValueError as trouble:
+        raise DatasetError(f"The edge_index of the PyG data does not fit its {nodes} nodes: {trouble}.") from None
     adjacency.sum_duplicates()
     if weight is None:
         adjacency.data[:] = 1

@@ -57,8 +57,10 @@ def assemble(
     nodes = adjacency.shape[0]
     if features is None:
         features, feature_names = _without_features(adjacency, name, trained)
-    elif trained is None:
-        _warn_of_constants(features, feature_names, name)
+    else:
+        features = features.tocsr() if sp.issparse(features) else features
+        if trained is None:
+            _warn_of_constants(features, feature_names, name)
     if trained is not None:
         names = tuple(feature_names or map(str, range(features.shape[1])))
         if names != tuple(trained.feature_names):

@@ -90,6 +90,16 @@ class Table:
             raise self.wrong(_first(ids.is_null()), column, "a node id is missing; fill it in or remove the row.")
         return ids
 
+    def places(self, column: str, ids: pa.Array, home: str) -> np.ndarray:
+        """Where each id stands among ``ids``, those of the nodes in ``home``."""
+        texts = self.ids(column)
+        found = pc.index_in(texts, value_set=ids)
+        if found.null_count:
+            row = _first(found.is_null())
+            what = f"there is no node {texts[row].as_py()!r} in {home}; add it there, or remove the row."
+            raise self.wrong(row, column, what)
+        return found.to_numpy()
+
     def is_text(self, column: str) -> bool:
         """Not a number anywhere: a column for names, not one with a slip in it."""
         cells = self._cells(column)

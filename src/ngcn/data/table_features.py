@@ -108,12 +108,7 @@ def _long(table: Table, nodes: Table, ids: pa.Array, known: set[str] | None) -> 
     id_column, feature_column, value = table.need("id"), table.need("feature"), table.find("value")
     if not len(table):
         raise DatasetError(f"{table.name} has no rows; remove it where there are no such features.")
-    texts = table.ids(id_column)
-    found = pc.index_in(texts, value_set=ids)
-    if found.null_count:
-        row = pc.index(found.is_null(), True).as_py()
-        what = f"there is no node {texts[row].as_py()!r} in {nodes.name}; add it there, or remove the row."
-        raise table.wrong(row, id_column, what)
+    places = table.places(id_column, ids, nodes.name)
     features = table.texts(feature_column)
     if features.null_count:
         row = pc.index(features.is_null(), True).as_py()
@@ -126,7 +121,7 @@ def _long(table: Table, nodes: Table, ids: pa.Array, known: set[str] | None) -> 
         log.warning(
             f"{table.name}: {(~there).sum()} rows are of features that the model does not know, and do not count."
         )
-    entries = values[there], (found.to_numpy()[there], columns.drop_null().to_numpy())
+    entries = values[there], (places[there], columns.drop_null().to_numpy())
     return sp.csr_array(entries, shape=(len(ids), len(names))), names
 
 

@@ -111,15 +111,7 @@ def _refuse_duplicates(nodes: Table, column: str, ids: pa.Array) -> None:
 def _adjacency(edges: Table, nodes: Table, ids: pa.Array) -> tuple[sp.csr_array, tuple[np.ndarray, np.ndarray]]:
     """The weights, and the ends of each row."""
     columns = [edges.need("source"), edges.need("target")]
-    ends = []
-    for column in columns:
-        texts = edges.ids(column)
-        found = pc.index_in(texts, value_set=ids)
-        if found.null_count:
-            row = pc.index(found.is_null(), True).as_py()
-            what = f"there is no node {texts[row].as_py()!r} in {nodes.name}; add it there, or remove the edge."
-            raise edges.wrong(row, column, what)
-        ends.append(found.to_numpy())
+    ends = [edges.places(column, ids, nodes.name) for column in columns]
     weight = edges.find("weight")
     if unused := [column for column in edges.column_names if column not in (*columns, weight)]:
         log.warning(f"{edges.name}: of an edge, only source, target and weight count, not {', '.join(unused)}.")
