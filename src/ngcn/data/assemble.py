@@ -58,7 +58,7 @@ def assemble(
     if features is None:
         features, feature_names = _without_features(adjacency, name, trained)
     else:
-        features = features.tocsr() if sp.issparse(features) else features
+        features = sp.csr_array(features) if sp.issparse(features) else features
         if trained is None:
             _warn_of_constants(features, feature_names, name)
     if trained is not None:
