@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ngcn.cli import datasets, evaluate, explain, predict, train
+from ngcn.cli import datasets, evaluate, explain, predict, report, train
 from ngcn.cli._errors import Verbs
 
 app = typer.Typer(
@@ -19,6 +19,7 @@ app.command("train")(train.train)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
+app.command("report")(report.report)
 app.add_typer(datasets.app, name="datasets")
 
 

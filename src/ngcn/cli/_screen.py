@@ -10,23 +10,14 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.text import Text
 
+from ngcn.names import METRICS, MODELS
+
 if TYPE_CHECKING:
     import numpy as np
 
     from ngcn.training.config import Config
     from ngcn.training.run import Run
 
-MODELS = {
-    "ngcn": "N-GCN",
-    "nsage": "N-SAGE",
-    "gcn": "GCN",
-    "sage": "SAGE",
-    "dcnn": "DCNN",
-    "mlp": "MLP",
-    "cheby": "Chebyshev",
-    "walk-coefficients": "Walk coefficients",
-}
-METRICS = {"accuracy": "Accuracy", "micro_f1": "Micro-F1", "macro_f1": "Macro-F1"}
 BAR = 32  # characters of the longest bar
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngcn.cli import _screen
+from ngcn.names import METRICS
 
 
 def evaluate(
@@ -57,7 +58,7 @@ def evaluate(
             test = now["test_scores"].get(name)
             table.add_row(
                 str(seed),
-                _screen.METRICS[name],
+                METRICS[name],
                 f"{100 * value:.2f} %",
                 "-" if test is None else f"{100 * test:.2f} %",
                 "yes" if same else "no",

@@ -63,14 +63,12 @@ class Explainer:
     @classmethod
     def of(cls, run: Run, graph: Graph | None = None) -> Explainer:
         """For the best seed of a run."""
-        from ngcn.nn import MODELS, Polynomial
-        from ngcn.training import RunError
+        if run.config.is_baseline:
+            from ngcn.training import RunError
 
-        preset = MODELS.get(run.config.model)
-        if preset is None or issubclass(preset.graph_model, Polynomial):
             raise RunError(
-                f"{run.folder} is a run of {run.config.model}, which has no towers to explain a node by; "
-                "explanations are for ngcn, nsage, gcn, sage, dcnn and mlp."
+                f"{run.folder} is a run of {run.config.model}, which has no towers to explain a node by; explanations "
+                "are for networks, such as `--model ngcn`."
             )
         graph = run.graph() if graph is None else graph
         return cls(run.network(graph, run.best_seed), *run.inputs(graph), graph)

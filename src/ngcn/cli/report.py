@@ -1,0 +1,41 @@
+"""`ngcn report`: the page of a run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngcn.cli import _screen
+
+
+def report(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
+    out: Annotated[
+        Path | None, typer.Option(help="The HTML file to write.", show_default="report.html in the run folder")
+    ] = None,
+    explain: Annotated[
+        int,
+        typer.Option(
+            min=0,
+            help="Nodes whose neighbours and features go into the page, the least certain first; more take longer.",
+        ),
+    ] = 200,
+) -> None:
+    """Write a page about a run: one HTML file that opens without a network.
+
+    Scores, learning curves, scale weights, mistakes, a map of the nodes, and why each got its class.
+
+    Example: [bold]ngcn report runs/cora-ngcn-attention-K6-r4[/bold]
+    """
+    status = _screen.busy("Loading")
+    with status:
+        from ngcn.report import write_report
+
+        def on_progress(text: str) -> None:
+            if update := getattr(status, "update", None):
+                update(f"Writing the report: {text} ...")
+
+        path = write_report(run, out, explain=explain, on_progress=on_progress)
+    _screen.note(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in a browser.")

@@ -1,0 +1,220 @@
+"""All that the page shows, as one value that JSON can hold. Probabilities are whole numbers per mille, to be short."""
+
+from __future__ import annotations
+
+import csv
+import shlex
+from collections.abc import Callable, Sequence
+from dataclasses import fields
+from statistics import mean, stdev
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+
+from ngcn import __version__
+from ngcn.explain import Explainer, Explanation
+from ngcn.graph import UNKNOWN, Graph
+from ngcn.names import METRICS, MODELS
+from ngcn.report.project import hidden_layer, project
+from ngcn.report.quality import quality
+
+if TYPE_CHECKING:
+    from ngcn.training import Run
+
+MAP_NODES = 5_000  # t-SNE of more takes minutes
+PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: what fits into a few megabytes
+UNCERTAIN = 20  # nodes in the list of the least certain
+CURVE_POINTS = 300
+SPLITS = ("", "train", "val", "test")
+
+
+def gather(run: Run, graph: Graph, explain: int, on_progress: Callable[[str], None]) -> dict[str, Any]:
+    """The data of the page.
+
+    Args:
+        explain: how many nodes to explain in full.
+        on_progress: called with a few words whenever another part begins.
+    """
+    assert graph.class_names is not None and graph.node_ids is not None
+    explainer = Explainer.of(run, graph)
+    on_progress("predicting")
+    with torch.no_grad():
+        Z = explainer.network.towers(explainer.A_hat, explainer.X)
+        chances = explainer.chances(explainer.network.classifier(Z))
+    votes = explainer.contributions(Z, chances.argmax(dim=1)).numpy()
+    hidden, hidden_name = hidden_layer(explainer.network, Z)
+    p = chances.numpy()
+    confidence = np.maximum(p, 1 - p).mean(axis=1) if graph.multilabel else p.max(axis=1)
+    wrong = _wrong(graph, p)
+
+    random = np.random.default_rng(0)
+    uncertain = np.argsort(confidence, kind="stable")[:UNCERTAIN]
+    order = _first(
+        uncertain, random.permutation(np.flatnonzero(wrong))[: explain // 2], random.permutation(graph.nodes)
+    )
+    shown = np.sort(order[: PAGE_NODES[graph.multilabel]])
+    place = {int(node): i for i, node in enumerate(shown)}  # of a node in the page
+
+    explained = {}
+    explain = min(explain, len(shown))
+    for done, node in enumerate(order[:explain]):
+        on_progress(f"explaining nodes, {done} of {explain}")
+        explained[place[int(node)]] = _explanation(explainer.explain(int(node), features=8, exact=False))
+    on_progress("drawing the map")
+    on_map = np.sort(order[: min(MAP_NODES, len(shown))])
+    x, y = project(hidden[on_map]).T
+
+    ids = [str(node) for node in graph.node_ids[shown].tolist()]
+    return {
+        **_summary(run, graph),
+        "curves": _curves(run),
+        "scales": _scales(run, explainer, votes),
+        "quality": quality(graph, p),
+        "classes": list(graph.class_names),
+        "powers": list(dict.fromkeys(explainer.network.tower_powers)),
+        "score_is": explainer.score_is,
+        "multilabel": graph.multilabel,
+        "all_nodes": graph.nodes,
+        "nodes": {
+            "id": ids,
+            "predicted": p[shown].argmax(axis=1).tolist(),
+            "confidence": _mille(confidence[shown]),
+            "chances": [_likeliest(row) for row in p[shown]],
+            "chosen": [np.flatnonzero(row > 0.5).tolist() for row in p[shown]] if graph.multilabel else None,
+            "truth": [_truth(graph, node) for node in shown],
+            "split": [_split(graph, node) for node in shown],
+            "votes": [_mille(row) for row in votes[shown]],
+        },
+        "map": {"node": [place[int(node)] for node in on_map], "x": x.tolist(), "y": y.tolist(), "of": hidden_name},
+        "uncertain": [place[int(node)] for node in uncertain],
+        "explained": explained,
+    }
+
+
+def _summary(run: Run, graph: Graph) -> dict[str, Any]:
+    config = run.config
+    results = {seed: run.scores(seed) for seed in run.seeds}
+    best = results[run.best_seed]
+    settings = config.to_dict()
+    return {
+        "title": f"{MODELS[config.model]} on {graph.name}",
+        "dataset": graph.name,
+        "model": MODELS[config.model],
+        "classifier": config.classifier,
+        "replicas": config.replicas,
+        "version": __version__,
+        "command": f"ngcn explain {shlex.quote(str(run.folder))} --node",
+        "metric": METRICS[best["metric"]],
+        "best_seed": run.best_seed,
+        "scores": [
+            {
+                "name": METRICS[name],
+                **{
+                    split: _spread([r[f"{split}_scores"].get(name) for r in results.values()])
+                    for split in ("val", "test")
+                },
+                **{f"best_{split}": best[f"{split}_scores"].get(name) for split in ("val", "test")},
+            }
+            for name in best["val_scores"]
+        ],
+        "seeds": [
+            {key: r[key] for key in ("seed", "val", "test", "best_step", "steps", "seconds", "status", "stopped")}
+            for r in results.values()
+        ],
+        "graph": {
+            "nodes": graph.nodes,
+            "edges": graph.edges,
+            "features": graph.features.shape[1],
+            "classes": graph.classes,
+            **{split: int(getattr(graph, split).sum()) for split in ("train", "val", "test")},
+        },
+        "settings": [
+            [f.name, _plain(settings[f.name]), f.metadata["help"]]
+            for f in fields(config)
+            if settings[f.name] not in (None, {})
+        ],
+    }
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return ", ".join(map(str, value)) if isinstance(value, list | tuple) else f"{value}"
+
+
+def _spread(values: Sequence[float | None]) -> list[float] | None:
+    """Mean and standard deviation; None without values."""
+    known = [value for value in values if value is not None]
+    return [mean(known), stdev(known) if len(known) > 1 else 0.0] if known else None
+
+
+def _curves(run: Run) -> list[dict[str, Any]]:
+    """Loss and score by step for every seed, thinned to a few hundred points that keep the best step."""
+    curves = []
+    for seed in run.seeds:
+        with (run.seed_folder(seed) / "metrics.csv").open(newline="") as file:
+            rows = list(csv.DictReader(file))
+        best = run.scores(seed)["best_step"]
+        every = -(-len(rows) // CURVE_POINTS)
+        kept = [row for i, row in enumerate(rows, 1) if i % every == 0 or i in (1, best, len(rows))]
+        columns = {name: [round(float(row[name]), 4) for row in kept] for name in ("loss", "val_loss", "val")}
+        curves.append({"seed": seed, "best_step": best, "step": [int(row["step"]) for row in kept], **columns})
+    return curves
+
+
+def _scales(run: Run, explainer: Explainer, votes: np.ndarray) -> dict[str, Any]:
+    """The weight of each power; without weights, what it contributes at the average node."""
+    weights = explainer.network.scale_weights()
+    means = run.summary()["scale_weights"]
+    return {
+        "weighted": weights is not None,
+        "value": [round(float(w), 4) for w in (votes.mean(axis=0) if weights is None else weights.values())],
+        "mean": [round(w, 4) for w in means] if means and run.config.seeds > 1 else None,
+    }
+
+
+def _explanation(why: Explanation) -> dict[str, Any]:
+    return {
+        "rings": [
+            [ring.distance, ring.nodes, _points(ring.points), [[str(u.id), _points(u.points)] for u in ring.strongest]]
+            for ring in why.rings
+        ],
+        "features": [[feature.name, _points(feature.points), _points(feature.own)] for feature in why.features],
+    }
+
+
+def _points(share: float) -> float:
+    """Percentage points, to two decimals."""
+    return round(100 * share, 2)
+
+
+def _mille(shares: np.ndarray) -> list[int]:
+    return np.rint(1000 * shares).astype(int).tolist()
+
+
+def _likeliest(chances: np.ndarray, most: int = 5) -> list[int]:
+    """Class and probability of the likeliest classes, one after the other."""
+    classes = np.argsort(-chances, kind="stable")[:most]
+    return np.stack([classes, _mille(chances[classes])], axis=1).ravel().tolist()
+
+
+def _truth(graph: Graph, node: int) -> int | list[int]:
+    label = graph.labels[node]
+    return np.flatnonzero(label).tolist() if graph.multilabel else int(label)
+
+
+def _split(graph: Graph, node: int) -> int:
+    return next((i for i, split in enumerate(SPLITS) if split and getattr(graph, split)[node]), 0)
+
+
+def _wrong(graph: Graph, chances: np.ndarray) -> np.ndarray:
+    """Nodes outside training whose label is known and was not predicted."""
+    if graph.multilabel:
+        return (graph.val | graph.test) & ((chances > 0.5) != (graph.labels > 0)).any(axis=1)
+    return ~graph.train & (graph.labels != UNKNOWN) & (chances.argmax(axis=1) != graph.labels)
+
+
+def _first(*orders: np.ndarray) -> np.ndarray:
+    """One order after the other, each node where it stands first."""
+    return np.array(list(dict.fromkeys(np.concatenate(orders).tolist())), dtype=np.int64)

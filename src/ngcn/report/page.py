@@ -1,0 +1,79 @@
+"""From a run to the HTML file: the template, its style and scripts, and the data as JSON in between."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Callable
+from importlib.resources import files
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ngcn.report.gather import gather
+from ngcn.training._files import write_text
+
+if TYPE_CHECKING:
+    from ngcn.graph import Graph
+    from ngcn.training import Run
+
+SCRIPTS = ("dom.js", "charts.js", "map.js", "node.js", "main.js")  # in this order, as one
+
+
+def write_report(
+    run: Run | Path | str,
+    out: Path | str | None = None,
+    *,
+    explain: int = 200,
+    graph: Graph | None = None,
+    on_progress: Callable[[str], None] | None = None,
+) -> Path:
+    """Write the page of a finished run and return where it is.
+
+    Args:
+        run: the run or its folder.
+        out: the file; ``report.html`` in the run folder if not given.
+        explain: how many nodes get their neighbours and features into the page, the least certain first.
+        graph: the graph of the run, where it is at hand already.
+        on_progress: called with a few words whenever another part begins.
+    """
+    from ngcn.training import Run
+
+    run = run if isinstance(run, Run) else Run.open(run)
+    path = Path(out) if out else run.folder / "report.html"
+    data = gather(run, run.graph() if graph is None else graph, explain, on_progress or (lambda _: None))
+    write_text(path, render(data))
+    return path
+
+
+def render(data: dict[str, Any]) -> str:
+    """The page as text. Its policy lets the browser run the page's own script and load nothing at all."""
+    from jinja2 import Environment, StrictUndefined
+
+    def text(name: str) -> str:
+        return (files("ngcn.report") / "static" / name).read_text(encoding="utf-8")
+
+    style = text("page.css")
+    script = '"use strict";\n' + "\n".join(map(text, SCRIPTS))
+    template = Environment(autoescape=True, undefined=StrictUndefined).from_string(text("page.html"))
+    return template.render(
+        title=data["title"],
+        style=style,
+        script=script,
+        data=as_json(data),
+        policy=f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src '{_hash(script)}'",
+    )
+
+
+def as_json(data: dict[str, Any]) -> str:
+    r"""JSON that is safe inside a script element: no ``<`` is left for ``</script>`` or ``<!--``.
+
+    Example:
+        >>> as_json({"class": "</script>"})
+        '{"class":"\\u003c/script>"}'
+    """
+    return json.dumps(data, allow_nan=False, separators=(",", ":")).replace("<", "\\u003c")
+
+
+def _hash(text: str) -> str:
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()

@@ -1,0 +1,65 @@
+// Small tools: elements with text as text (never as markup), numbers as people read them, marks of classes.
+const data = JSON.parse(document.getElementById("data").textContent);
+const nodes = data.nodes;
+const byId = id => document.getElementById(id);
+
+function fill(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes || {})) {
+    if (value === null || value === undefined || value === false) continue;
+    if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+    else if (name === "width%") element.style.width = `${value}%`;
+    else if (name === "left%") element.style.left = `calc(${value}% - ${value / 50}px)`;
+    else if (name === "background") element.style.background = value;
+    else element.setAttribute(name, value === true ? "" : value);
+  }
+  element.append(...children.flat(Infinity).filter(child => child !== null && child !== undefined && child !== false));
+  return element;
+}
+const h = (tag, attributes, ...children) => fill(document.createElement(tag), attributes, children);
+const s = (tag, attributes, ...children) =>
+  fill(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+
+const count = n => n.toLocaleString("en-US");
+const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many || one + "s"}`;
+const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}\u00a0%`;
+const signed = (x, digits) => (Math.abs(x) < 0.5 * 10 ** -digits ? "" : x > 0 ? "+" : "−") + Math.abs(x).toFixed(digits);
+
+// A class has a colour (of 7) and a shape (of 5): 35 classes look different before any two look alike.
+const COLOURS = 7;
+const SHAPES = ["circle", "square", "triangle", "diamond", "cross"];
+const outline = { // around 0, 0, of about equal area, within a radius of 1
+  square: [[-.8, -.8], [.8, -.8], [.8, .8], [-.8, .8]],
+  triangle: [[0, -1.05], [1, .75], [-1, .75]],
+  diamond: [[0, -1.15], [1.15, 0], [0, 1.15], [-1.15, 0]],
+  cross: [[-.35, -1], [.35, -1], [.35, -.35], [1, -.35], [1, .35], [.35, .35], [.35, 1], [-.35, 1], [-.35, .35],
+    [-1, .35], [-1, -.35], [-.35, -.35]],
+};
+const colourOf = c => (c < 0 ? "var(--none)" : `var(--c${c % COLOURS})`);
+const shapeOf = c => (c < 0 ? "circle" : SHAPES[c % SHAPES.length]);
+
+function mark(c) {
+  const shape = outline[shapeOf(c)];
+  return s("svg", { class: "mark", viewBox: "-1.3 -1.3 2.6 2.6", "aria-hidden": "true" },
+    shape ? s("polygon", { points: shape.map(p => p.join(",")).join(" "), fill: colourOf(c) })
+      : s("circle", { r: 0.95, fill: colourOf(c) }));
+}
+const className = c => data.classes[c];
+const badge = c => h("span", { class: "badge" }, mark(c), className(c));
+
+// A row of bars: what, a bar with the share of the largest, and the number in words.
+function bars(rows) {
+  const largest = Math.max(...rows.filter(row => row.size !== undefined).map(row => Math.max(Math.abs(row.size), row.tick || 0)), 1e-9);
+  return h("div", { class: "rows" }, rows.map(row => row.wide ? h("p", { class: "wide" }, row.wide) : [
+    h("span", { class: "what" }, row.what),
+    h("span", { class: "track", "aria-hidden": "true" },
+      h("i", { class: row.size < 0 ? "against" : null, "width%": 100 * Math.abs(row.size) / largest,
+        background: row.colour }), row.tick !== undefined && h("b", { "left%": 100 * row.tick / largest })),
+    h("span", { class: "number" }, row.number),
+  ]));
+}
+function table(head, rows, caption, kind) {
+  return h("table", { class: kind }, caption && h("caption", {}, caption),
+    h("thead", {}, h("tr", {}, head.map(([text, kind]) => h("th", { scope: "col", class: kind }, text)))),
+    h("tbody", {}, rows.map(row => h("tr", {}, row.map((cell, i) =>
+      h(i ? "td" : "th", { class: head[i][1], scope: i ? null : "row" }, cell))))));
+}
