@@ -27,6 +27,8 @@ KINDS = [
     ("gcn", "identity"),
     ("sage", "identity"),
     ("dcnn", "fc"),
+    ("cheby", "identity"),
+    ("walk-coefficients", "identity"),
 ]
 NODE = 7
 
@@ -43,14 +45,14 @@ class Linear(nn.Module):
 def explainer(model: str, classifier: str, *, multilabel: bool = False, graph: Graph | None = None) -> Explainer:
     """An untrained network in float64, with attention that prefers some towers."""
     graph = graph or random_graph(multilabel=multilabel)
-    powers = (1,) if classifier == "identity" else (0, 1, 3)
+    powers = None if classifier == "identity" else (0, 1, 3)
     torch.manual_seed(1)
     network = build_network(
         model, graph.features.shape[1], graph.classes, powers=powers, classifier=classifier, multilabel=multilabel
     ).double()
     if classifier == "attention":
         nn.init.normal_(network.classifier.scores)
-    A_hat = normalize(graph.adjacency, MODELS[model].normalization).double()
+    A_hat = MODELS[model].operator(graph.adjacency).double()
     return Explainer(network, A_hat, Features(graph.features).double(), graph)
 
 

@@ -71,11 +71,12 @@ def _show_votes(why: Explanation, console: Console) -> None:
     table.add_column("")
     for vote in why.votes:
         bar = "█" * round(_screen.BAR / 2 * abs(vote.contribution) / largest)
+        power = "all" if vote.power is None else f"Â^{vote.power}"
         if vote.weight is None or vote.opinion is None:
-            table.add_row(f"Â^{vote.power}", f"{vote.contribution:+.2f}", bar)
+            table.add_row(power, f"{vote.contribution:+.2f}", bar)
         else:
             cells = f"{vote.weight:.3f}", _percent(vote.opinion), _percent(vote.contribution)
-            table.add_row(f"Â^{vote.power}", *cells, bar)
+            table.add_row(power, *cells, bar)
     console.print(table)
     if why.score_is == "probability":
         console.print(

@@ -13,6 +13,7 @@ from ngcn.explain.explanation import Explanation, Feature, Neighbour, Ring, Vote
 from ngcn.explain.watched import Watched
 from ngcn.graph import UNKNOWN, Graph, GraphError
 from ngcn.nn import Network
+from ngcn.nn.polynomial import Polynomial
 from ngcn.ops import Features, Operator
 
 if TYPE_CHECKING:
@@ -164,20 +165,29 @@ class Explainer:
 
     def _votes(self, Z: Tensor, c: int) -> list[Vote]:
         parts = self.contributions(Z, torch.tensor([c]))[0].tolist()
-        m = self.network.scale_weights()
-        if m is None:
-            return [Vote(k, part, None, None) for k, part in zip(self._towers(), parts, strict=True)]
-        return [Vote(k, part, m[k], part / m[k] if m[k] else 0.0) for k, part in zip(m, parts, strict=True)]
+        m = self.network.classifier.weights()
+        votes = []
+        for (power, towers), part in zip(self._towers().items(), parts, strict=True):
+            weight = None if m is None else float(m[towers].sum())
+            votes.append(Vote(power, part, weight, None if weight is None else part / weight if weight else 0.0))
+        return votes
 
-    def _towers(self) -> dict[int, list[int]]:
+    @property
+    def powers(self) -> list[int | None]:
+        """The powers that vote; None stands for all of them, where a model mixes them inside its layers."""
+        return list(self._towers())
+
+    def _towers(self) -> dict[int | None, list[int]]:
         """The places of the towers of each power."""
+        if isinstance(self.network.graph_models, Polynomial):
+            return {None: [0]}
         powers = self.network.tower_powers
         return {k: [t for t, power in enumerate(powers) if power == k] for k in dict.fromkeys(powers)}
 
     def _distances(self, node: int) -> np.ndarray:
         from scipy.sparse.csgraph import dijkstra
 
-        return dijkstra(self.A_hat.matrix, unweighted=True, indices=node)
+        return dijkstra(abs(self.A_hat.matrix), unweighted=True, indices=node)
 
 
 def find_node(graph: Graph, node: Any) -> int:

@@ -11,13 +11,13 @@ class Vote:
     """What the towers of one power contribute to the class.
 
     Attributes:
-        power: k, of Â^k.
+        power: k, of Â^k; None for a model that mixes the powers inside its layers, whose single vote is all of them.
         contribution: its part of :attr:`Explanation.score`; the parts of all powers add up to it.
         weight: how much this power counts, the same at every node; None where towers have no weights (fc, fc2).
         opinion: the probability that this power, by itself, gives the class; None for fc and fc2.
     """
 
-    power: int
+    power: int | None
     contribution: float
     weight: float | None
     opinion: float | None

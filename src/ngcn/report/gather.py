@@ -72,7 +72,7 @@ def gather(run: Run, graph: Graph, explain: int, on_progress: Callable[[str], No
         "scales": _scales(run, explainer, votes),
         "quality": quality(graph, p),
         "classes": list(graph.class_names),
-        "powers": list(dict.fromkeys(explainer.network.tower_powers)),
+        "powers": explainer.powers,
         "score_is": explainer.score_is,
         "multilabel": graph.multilabel,
         "all_nodes": graph.nodes,
@@ -169,6 +169,7 @@ def _scales(run: Run, explainer: Explainer, votes: np.ndarray) -> dict[str, Any]
     means = run.summary()["scale_weights"]
     return {
         "weighted": weights is not None,
+        "powers": explainer.powers if weights is None else list(weights),
         "value": [round(float(w), 4) for w in (votes.mean(axis=0) if weights is None else weights.values())],
         "mean": [round(w, 4) for w in means] if means and run.config.seeds > 1 else None,
     }

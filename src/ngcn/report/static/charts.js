@@ -1,7 +1,7 @@
 // The charts that do not change: learning curves, scales, mistakes, reliability.
 const superscript = k => String(k).replace(/\d/g, digit => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
-const powerName = k => `Â${superscript(k)}`;
-const reachOf = k => (k === 0 ? "the node alone" : `walks of ${plural(k, "step")}`);
+const powerName = k => (k === null ? "all powers" : `Â${superscript(k)}`);
+const reachOf = k => (k === null ? "mixed inside the layers" : k === 0 ? "the node alone" : `walks of ${plural(k, "step")}`);
 
 function ticks(low, high, about) {
   const rough = (high - low) / about || 1, size = 10 ** Math.floor(Math.log10(rough));
@@ -59,13 +59,15 @@ function drawLearning() {
 }
 
 function drawScales() {
-  const { weighted, value, mean } = data.scales, top = value.indexOf(Math.max(...value));
-  byId("scales-about").append(data.powers.length === 1
-    ? `${data.model} looks at one scale only, ${powerName(data.powers[0])}: ${reachOf(data.powers[0])} in each layer. N-GCN compares several.`
+  const { weighted, powers, value, mean } = data.scales, top = value.indexOf(Math.max(...value));
+  byId("scales-about").append(powers[0] === null
+    ? `${data.model} mixes the powers of Â inside its layers, so what each of them does cannot be told apart. N-GCN keeps them apart.`
+    : powers.length === 1
+      ? `${data.model} looks at one scale only, ${powerName(powers[0])}: ${reachOf(powers[0])}${powers[0] ? " in each layer" : ""}. N-GCN compares several.`
     : weighted
-      ? `Each power of Â looks a different distance into the graph. The weights say how much each counts for every node; they sum to 1. Most weight lies on ${powerName(data.powers[top])}, ${reachOf(data.powers[top])} in each layer.`
+      ? `Each power of Â looks a different distance into the graph. The weights say how much each counts for every node; they sum to 1. Most weight lies on ${powerName(powers[top])}, ${reachOf(powers[top])}${powers[top] ? " in each layer" : ""}.`
       : `A fully-connected classifier has no weight per power. Shown is what each power of Â contributes to the predicted class at the average node: parts of ${scoreWords()}.`);
-  byId("scales-bars").append(bars(data.powers.map((k, i) => ({
+  byId("scales-bars").append(bars(powers.map((k, i) => ({
     what: `${powerName(k)}, ${reachOf(k)}`, size: value[i],
     tick: mean ? mean[i] : undefined,
     number: weighted ? value[i].toFixed(3) : signed(value[i], 2),

@@ -1,9 +1,9 @@
 // The words at the top, the tables at the foot, and the order in which all is drawn.
 function drawSummary() {
-  const g = data.graph, several = data.seeds.length > 1, powers = data.powers.length;
+  const g = data.graph, several = data.seeds.length > 1, powers = data.scales.powers.length;
   byId("lead").append(
     `${data.model} learned from ${plural(g.train, "labelled node")} and ${plural(g.edges, "edge")} to tell ${plural(g.classes, "class", "classes")} apart, `,
-    powers > 1 ? `looking at ${powers} scales at once (${plural(data.replicas, "network")} on each, ${data.classifier} classifier). ` : "looking at one scale. ",
+    data.powers.length > 1 ? `looking at ${powers} scales at once (${plural(data.replicas, "network")} on each, ${data.classifier} classifier). ` : powers > 1 ? `looking at a mixture of ${powers} scales. ` : "",
     several ? `All below is of seed ${data.best_seed}, the best of ${data.seeds.length} on validation.` : `Seed ${data.best_seed}.`);
   const tile = (name, value, note) => h("dl", { class: "tile" }, h("dt", {}, name), h("dd", {}, h("div", { class: "value" }, value), h("div", { class: "note" }, note)));
   const tiles = [];

@@ -10,7 +10,8 @@ const map = {
     if (this.colourBy === "truth") return data.multilabel ? (truth.length ? truth[0] : -1) : truth;
     return mistaken(node) ? 1 : -1;
   },
-  scale() { return Math.min(this.width, this.height) / 1080 * this.zoom; },
+  span: [data.map.x, data.map.y].map(all => Math.max(1, all.reduce((a, b) => Math.max(a, b)) - all.reduce((a, b) => Math.min(a, b)))),
+  scale() { return Math.min((this.width - 24) / this.span[0], (this.height - 24) / this.span[1]) * this.zoom; },
   at(i) {
     const k = this.scale();
     return [this.width / 2 + (data.map.x[i] - this.middle[0]) * k, this.height / 2 - (data.map.y[i] - this.middle[1]) * k];

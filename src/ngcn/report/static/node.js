@@ -57,7 +57,7 @@ function whyOf(node, c) {
   for (const [distance, total, sum, strongest] of why.rings) {
     if (distance > last) continue;
     rows.push({ wide: distance === 0 ? "The node itself" : `${plural(distance, "edge")} away: ${plural(total, "node")}, together ${points(sum)}` });
-    for (const [id, x] of strongest) rows.push({ what: indexOf.has(id) && distance ? linkTo(id) : id, size: x, number: points(x) });
+    for (const [id, x] of strongest) if (Math.abs(x) >= 0.01 || distance === 0) rows.push({ what: indexOf.has(id) && distance ? linkTo(id) : id, size: x, number: points(x) });
   }
   const further = why.rings.filter(ring => ring[0] > last).reduce((sum, ring) => sum + ring[1], 0);
   if (further) rows.push({ wide: `Further away: ${plural(further, "node")}, less than 0.01 per distance` });

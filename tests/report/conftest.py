@@ -1,0 +1,116 @@
+"""A small run whose names are as nasty as names can be, its page, and a browser to open it in."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from ngcn import Config, Graph, train
+from ngcn.ops import set_num_threads
+from ngcn.report import write_report
+from ngcn.training import Run
+
+NASTY = "</script><script>window.broken = true</script><b>"
+FLAGS = (
+    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
+    "--disable-component-update --disable-sync --hide-scrollbars"
+)
+
+
+def crowds(multilabel: bool = False, **changes: Any) -> Graph:
+    """Two crowds of 30 that know each other well; thirds for training, validation and test."""
+    random = np.random.default_rng(0)
+    crowd = np.arange(60) // 30
+    chance = np.where(crowd[:, None] == crowd, 0.2, 0.02)
+    edges = sp.csr_array(np.triu(random.random((60, 60)) < chance, 1).astype(np.float32))
+    words = (random.random((60, 12)) < 0.2 + 0.3 * (np.arange(12) % 2 == crowd[:, None])).astype(np.float32)
+    thirds = [np.arange(60) % 3 == third for third in range(3)]
+    labels = np.stack([crowd, 1 - crowd, random.integers(0, 2, 60)], axis=1) if multilabel else crowd
+    ids = np.array([f"it's <i>node</i> {i}" for i in range(60)])
+    classes = (NASTY, "a rather_long_name_of_a_class_that_has_no_place_to_break_in_it", "third")[
+        : 3 if multilabel else 2
+    ]
+    names = ["<img src=x onerror='window.broken = true'>", *(f"word {j}" for j in range(1, 12))]
+    graph = Graph(edges, sp.csr_array(words), labels, *thirds, ids, classes, names, name="crowds & <others>")
+    return replace(graph, **changes)
+
+
+@pytest.fixture(scope="session")
+def make_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
+    """Train on a graph, write the page and return where it is."""
+    set_num_threads(1)
+
+    def make(graph: Graph, explain: int = 25, change: Callable[[Path], None] | None = None, **settings: Any) -> Path:
+        folder = tmp_path_factory.mktemp("run") / "my run"
+        settings = {"powers": 3, "replicas": 2, "steps": 30, "lr": 0.05, **settings}
+        train(graph, Config(**settings), folder=folder)
+        if change:
+            change(folder)
+        return write_report(Run.open(folder), graph=graph, explain=explain)
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def page(make_page: Callable[..., Path]) -> Path:
+    return make_page(crowds())
+
+
+def data_of(page: Path) -> dict[str, Any]:
+    """The data that a page carries."""
+    text = page.read_text(encoding="utf-8")
+    start = text.index('id="data">') + len('id="data">')
+    return json.loads(text[start : text.index("</script>", start)])
+
+
+@pytest.fixture(scope="session")
+def chromium() -> Iterator[Any]:
+    """A headless Chromium."""
+    binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    driver = shutil.which("chromedriver")
+    if not binary or not driver:
+        pytest.skip("no browser here: install chromium and chromium-driver to test the page in one")
+    from selenium import webdriver
+    from selenium.webdriver.chrome.service import Service
+
+    with tempfile.TemporaryDirectory(prefix="ngcn-browser-", ignore_cleanup_errors=True) as profile:
+        options = webdriver.ChromeOptions()
+        options.binary_location = binary
+        for flag in (*FLAGS.split(), f"--user-data-dir={profile}"):
+            options.add_argument(flag)
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        browser = webdriver.Chrome(options=options, service=Service(driver))
+        yield browser
+        browser.quit()
+
+
+@pytest.fixture
+def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
+    """Open a page in a window of some size; afterwards, the console must be empty and no network have been asked."""
+
+    def go(path: Path, width: int = 1280, height: int = 900, dark: bool = False) -> Any:
+        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
+        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        chromium.get("about:blank")
+        chromium.get_log("browser"), chromium.get_log("performance")
+        chromium.get(path.as_uri())
+        return chromium
+
+    yield go
+    assert chromium.get_log("browser") == []
+    events = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
+    urls = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    assert urls and all(url.startswith(("file:", "data:", "about:")) for url in urls), urls
+    assert sum(url.startswith("file:") for url in urls) == 1
+    assert chromium.execute_script("return window.broken === undefined")

@@ -1,0 +1,234 @@
+"""The page in a real browser: clicked on, typed into, read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from ngcn import explain_node
+from report.conftest import NASTY, crowds, data_of
+
+pytest.importorskip("selenium")
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+Open = Callable[..., Any]
+MakePage = Callable[..., Path]
+
+
+def text(browser: Any, element: str) -> str:
+    return " ".join(browser.find_element(By.ID, element).text.split())
+
+
+def visible_width(browser: Any) -> int:
+    return browser.execute_script("return document.documentElement.scrollWidth")
+
+
+def test_search_a_node_and_read_why(page: Path, open_page: Open) -> None:
+    browser, data = open_page(page), data_of(page)
+    explained = int(next(iter(data["explained"])))
+    node = data["nodes"]["id"][explained]
+    search = browser.find_element(By.ID, "search")
+    search.send_keys(node)
+    assert browser.find_element(By.CSS_SELECTOR, "#found li").text.startswith(node)
+    search.send_keys(Keys.ENTER)
+    shown = text(browser, "node")
+    why = explain_node(page.parent, node, graph=crowds())
+    assert shown.startswith(f"Node {node} {why.label}, {100 * why.probability:.1f} % sure")
+    for vote in why.votes:
+        assert f"Â{'⁰¹²'[vote.power]} {100 * vote.contribution:.1f} %" in shown
+    assert f"Together {100 * why.probability:.1f} %, its probability." in shown
+    ring = why.rings[1]
+    assert f"1 edge away: {ring.nodes} nodes, together {100 * ring.points:+.2f}".replace("-", "−") in shown
+    neighbour = ring.strongest[0]
+    assert f"{neighbour.id} {100 * neighbour.points:+.2f}".replace("-", "−") in shown
+    feature = why.features[0]
+    assert f"{feature.name} {100 * feature.points:+.2f}".replace("-", "−") in shown
+    browser.find_element(By.CSS_SELECTOR, "#node summary").click()
+    assert f"percentage points the probability of {why.label} would lose" in text(browser, "node")
+
+    browser.find_element(By.CSS_SELECTOR, "#node .link").click()  # on to the first neighbour
+    assert text(browser, "node").startswith(f"Node {neighbour.id} ")
+
+
+def test_click_and_hover_on_the_map(page: Path, open_page: Open) -> None:
+    browser, data = open_page(page), data_of(page)
+    canvas = browser.find_element(By.ID, "canvas")
+    browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", canvas)
+    x, y = browser.execute_script("return map.at(7)")
+    size = canvas.size
+    there = ActionChains(browser).move_to_element_with_offset(
+        canvas, round(x - size["width"] / 2), round(y - size["height"] / 2)
+    )
+    there.perform()
+    nearest = browser.execute_script("return map.hovered")
+    tip = text(browser, "tip")
+    assert data["nodes"]["id"][nearest] in tip and "sure" in tip and "true: " in tip
+    there.click().perform()
+    assert text(browser, "node").startswith(f"Node {data['nodes']['id'][nearest]} ")
+
+
+def test_a_node_without_precomputed_reasons_says_so_and_gives_the_command(page: Path, open_page: Open) -> None:
+    browser, data = open_page(page), data_of(page)
+    other = next(i for i in range(60) if str(i) not in data["explained"])
+    node = data["nodes"]["id"][other]
+    browser.find_element(By.ID, "search").send_keys(node, Keys.ENTER)
+    shown = text(browser, "node")
+    assert "Not in this page, which has them for 25 of 60 nodes. This command gives them:" in shown
+    quoted = "'" + node.replace("'", "'\"'\"'") + "'"
+    assert browser.find_element(By.CSS_SELECTOR, "#node code").text == f"ngcn explain '{page.parent}' --node {quoted}"
+    assert "Votes of the scales" in shown
+
+
+def test_an_unknown_node_is_not_found(page: Path, open_page: Open) -> None:
+    browser = open_page(page)
+    before = text(browser, "node")
+    browser.find_element(By.ID, "search").send_keys("nobody", Keys.ENTER)
+    assert text(browser, "found") == "No node has nobody in its id."
+    assert text(browser, "node") == before
+
+
+def test_everything_is_reached_with_the_keyboard(page: Path, open_page: Open) -> None:
+    browser = open_page(page)
+    reached = []
+    for _ in range(200):
+        ActionChains(browser).send_keys(Keys.TAB).perform()
+        active = browser.switch_to.active_element
+        if active.tag_name == "body":
+            break
+        outline = active.value_of_css_property("outline-style")
+        reached.append((active.tag_name, active.get_attribute("id"), active.text, outline))
+        if active.get_attribute("id") == "canvas":
+            shown = []
+            for key in (Keys.ARROW_RIGHT, Keys.ARROW_LEFT, Keys.ARROW_UP, Keys.ARROW_DOWN):
+                ActionChains(browser).send_keys(key).perform()
+                shown.append(text(browser, "node"))
+            assert len(set(shown)) > 1
+    assert all(outline != "none" for *_, outline in reached)
+    assert {"canvas", "search"} <= {id for _, id, _, _ in reached}
+    names = [name for tag, _, name, _ in reached if tag in ("button", "summary", "a")]
+    for name in ("Skip to the map", "Map", "Prediction", "Mistakes", "+", NASTY, "What do these numbers mean?"):
+        assert name in names
+    uncertain = browser.find_element(By.CSS_SELECTOR, "#uncertain-table tbody tr:nth-child(3) button")
+    uncertain.send_keys(Keys.ENTER)
+    assert text(browser, "node").startswith(f"Node {uncertain.text} ")
+    assert browser.switch_to.active_element.get_attribute("id") == "node"
+
+
+def test_search_suggestions_by_arrow_keys(page: Path, open_page: Open) -> None:
+    browser = open_page(page)
+    search = browser.find_element(By.ID, "search")
+    search.send_keys("node</i> 1", Keys.ARROW_DOWN, Keys.ARROW_DOWN)
+    second = browser.find_element(By.CSS_SELECTOR, "#found [aria-selected=true]")
+    assert search.get_attribute("aria-activedescendant") == second.get_attribute("id") == "found-1"
+    expected = second.text.split(" · ")[0]
+    search.send_keys(Keys.ENTER)
+    assert text(browser, "node").startswith(f"Node {expected} ")
+    search.clear()
+    search.send_keys("node", Keys.ESCAPE)
+    assert not browser.find_element(By.ID, "found").is_displayed()
+
+
+def test_dark_mode_follows_the_system(page: Path, open_page: Open) -> None:
+    def looks(browser: Any) -> tuple[float, float, list[int]]:
+        def lightness(css: str) -> float:
+            return sum(float(part) for part in css[css.index("(") + 1 : -1].split(",")[:3]) / 765
+
+        body = browser.find_element(By.TAG_NAME, "body")
+        x, y = browser.execute_script("return map.at(0)")
+        pixel = browser.execute_script(
+            "return [...map.pen.getImageData(arguments[0], arguments[1], 1, 1).data]", round(x), round(y)
+        )
+        return (
+            lightness(body.value_of_css_property("background-color")),
+            lightness(body.value_of_css_property("color")),
+            pixel,
+        )
+
+    light = looks(open_page(page))
+    dark = looks(open_page(page, dark=True))
+    assert light[0] > 0.9 and light[1] < 0.2
+    assert dark[0] < 0.15 and dark[1] > 0.8
+    assert light[2] != dark[2]  # the canvas too
+
+
+@pytest.mark.parametrize("width", [390, 768])
+def test_no_sideways_scrolling(page: Path, open_page: Open, width: int) -> None:
+    browser = open_page(page, width=width, height=844)
+    assert visible_width(browser) <= width
+    browser.find_element(By.CSS_SELECTOR, "#uncertain-table button").click()
+    assert visible_width(browser) <= width
+    assert browser.find_element(By.ID, "node").rect["width"] > 0.8 * width or width > 390
+
+
+def test_colours_classes_and_zoom(page: Path, open_page: Open) -> None:
+    browser = open_page(page)
+    legend = browser.find_elements(By.CSS_SELECTOR, "#legend button")
+    assert legend[0].text == NASTY
+    legend[0].click()
+    first = browser.find_element(By.CSS_SELECTOR, "#legend button")
+    assert first.get_attribute("aria-pressed") == "true" and browser.execute_script("return map.only") == 0
+    first.click()
+    assert browser.execute_script("return map.only") is None
+    for button in browser.find_elements(By.CSS_SELECTOR, "#colour-by button"):
+        button.click()
+        assert button.get_attribute("aria-pressed") == "true"
+    assert "wrong outside training" in text(browser, "legend")
+    browser.find_element(By.CSS_SELECTOR, "#zoom button").click()
+    assert browser.execute_script("return map.zoom") == pytest.approx(1.6)
+
+
+def test_the_other_parts_say_what_the_run_says(page: Path, open_page: Open) -> None:
+    browser, data = open_page(page), data_of(page)
+    assert browser.find_element(By.TAG_NAME, "h1").text == "N-GCN on crowds & <others>" == browser.title
+    test = data["scores"][0]["best_test"]
+    assert f"Accuracy, test {100 * test:.1f} %" in text(browser, "tiles")
+    cells = [int(cell.text) for cell in browser.find_elements(By.CSS_SELECTOR, ".matrix td:not(.recall)")]
+    assert sum(cells) == 20 and cells[0] + cells[3] == round(20 * test)
+    for power, weight in zip("⁰¹²", data["scales"]["value"], strict=True):
+        assert f"Â{power}" in text(browser, "scales-bars") and f"{weight:.3f}" in text(browser, "scales-bars")
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#learning-charts svg.chart")) == 2
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#trust-chart circle")) == len(
+        data["quality"]["reliability"]["bins"]
+    )
+    assert "classifier attention" in text(browser, "settings-table")
+
+
+def test_several_labels_at_once(make_page: MakePage, open_page: Open) -> None:
+    browser = open_page(make_page(crowds(multilabel=True), explain=5))
+    assert "Micro-F1, test" in text(browser, "tiles") and "Macro-F1, test" in text(browser, "tiles")
+    assert "Predicted: " in text(browser, "node") and "true: " in text(browser, "node")
+    assert "Here every class of every node counts by itself." in text(browser, "trust-about")
+    assert "Found Right" in text(browser, "mistakes-table")
+
+
+def test_no_test_nodes_one_class_and_unknown_labels(make_page: MakePage, open_page: Open) -> None:
+    labels = np.where(np.arange(60) % 3 == 2, -1, 0)
+    graph = crowds(labels=labels, test=np.zeros(60, bool), class_names=("only",))
+    browser = open_page(make_page(graph, model="gcn", powers=None, replicas=None, explain=0))
+    assert "there are no test nodes" in text(browser, "tiles")
+    assert "the kept step was chosen on these, so they flatter" in text(browser, "mistakes-about")
+    assert "GCN looks at one scale only" in text(browser, "scales-about")
+    assert "which has them for 0 of 60 nodes" in text(browser, "node")
+    search = browser.find_element(By.ID, "search")
+    search.send_keys("node</i> 59", Keys.ENTER)
+    assert "true class unknown" in text(browser, "node")
+
+
+@pytest.mark.parametrize(
+    ("settings", "says"),
+    [
+        ({"classifier": "fc2"}, "A fully-connected classifier has no weight per power."),
+        ({"model": "cheby", "powers": None, "replicas": None}, "Chebyshev mixes the powers of Â inside its layers"),
+    ],
+    ids=["fc2", "cheby"],
+)
+def test_networks_without_weights(make_page: MakePage, open_page: Open, settings: dict[str, Any], says: str) -> None:
+    browser = open_page(make_page(crowds(), explain=2, **settings))
+    assert says in text(browser, "scales-about")
+    assert "Together" in text(browser, "node")

@@ -1,0 +1,113 @@
+"""What goes into the page, read without a browser."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from ngcn import explain_node
+from ngcn.report import gather as gathering
+from ngcn.report.page import as_json
+from ngcn.report.project import project
+from ngcn.report.quality import quality
+from report.conftest import NASTY, crowds, data_of
+
+MakePage = Callable[..., Path]
+
+
+def test_nothing_is_loaded_and_no_name_becomes_markup(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert policy.startswith("default-src &#39;none&#39;;") and "unsafe" not in policy and "http" not in policy
+    assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//|@import|url\(""", text)
+    assert NASTY not in text and "<img" not in text and "<i>node" not in text
+    assert text.count("</script>") == 2  # the data and the script
+
+
+def test_json_survives_the_page() -> None:
+    value = {"a": "</script><!--<script>", "b": "\u2028 ü"}
+    assert "<" not in as_json(value) and json.loads(as_json(value)) == value
+    with pytest.raises(ValueError, match="JSON"):
+        as_json({"a": float("nan")})
+
+
+def test_numbers_are_those_of_the_run(page: Path) -> None:
+    graph, data = crowds(), data_of(page)
+    assert data["nodes"]["id"] == graph.node_ids.tolist() and data["nodes"]["truth"] == graph.labels.tolist()
+    assert [data["nodes"]["split"].count(i) for i in range(4)] == [0, 20, 20, 20]
+    assert np.sum(data["quality"]["confusion"]) == 20
+    assert data["quality"]["confusion"][0][0] + data["quality"]["confusion"][1][1] == round(
+        20 * data["scores"][0]["best_test"]
+    )
+    assert sum(b[1] for b in data["quality"]["reliability"]["bins"]) == 20
+    assert len(data["explained"]) == 25 and set(map(str, data["uncertain"])) <= set(data["explained"])
+    confidence = data["nodes"]["confidence"]
+    assert max(confidence[node] for node in data["uncertain"]) <= min(
+        confidence[node] for node in range(60) if node not in data["uncertain"]
+    )
+    for node in (0, 59):
+        why = explain_node(page.parent, graph.node_ids[node], graph=graph)
+        assert data["classes"][data["nodes"]["predicted"][node]] == why.label
+        votes = [1000 * vote.contribution for vote in why.votes]
+        assert data["nodes"]["votes"][node] == pytest.approx(votes, abs=0.51)
+
+
+def test_large_graphs_are_sampled_with_the_listed_nodes_inside(
+    make_page: MakePage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(gathering, "PAGE_NODES", {False: 40, True: 40})
+    monkeypatch.setattr(gathering, "MAP_NODES", 30)
+    data = data_of(make_page(crowds(), explain=50))
+    assert len(data["nodes"]["id"]) == 40 == len(data["explained"]) and data["all_nodes"] == 60
+    assert len(data["map"]["node"]) == len(set(data["map"]["node"])) == 30 and max(data["map"]["node"]) < 40
+    assert set(data["uncertain"]) <= set(data["map"]["node"])
+
+
+def test_a_diverged_seed_is_named(make_page: MakePage) -> None:
+    def diverge(folder: Path) -> None:
+        path = folder / "seed-0" / "result.json"
+        path.write_text(json.dumps({**json.loads(path.read_text()), "status": "diverged", "stopped": "It blew up."}))
+
+    seed = data_of(make_page(crowds(), explain=0, change=diverge))["seeds"][0]
+    assert (seed["status"], seed["stopped"]) == ("diverged", "It blew up.")
+
+
+def test_curves_are_thinned_but_keep_the_best_step(make_page: MakePage, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gathering, "CURVE_POINTS", 5)
+    curve = data_of(make_page(crowds(), explain=0))["curves"][0]
+    assert len(curve["step"]) <= 8 and {1, 30, curve["best_step"]} <= set(curve["step"])
+    assert max(curve["val"]) == curve["val"][curve["step"].index(curve["best_step"])]
+
+
+def test_quality_by_hand() -> None:
+    chances = np.full((60, 2), [0.9, 0.1])
+    told = quality(crowds(), chances)
+    assert told["split"] == "test" and told["confusion"] == [[10, 0], [10, 0]]
+    assert told["by_class"] == [[10, 0.5, 1.0], [10, None, 0.0]]
+    assert told["reliability"] == {"bins": [[9, 20, 0.9, 0.5]], "gap": 0.4}
+    no_test = crowds(test=np.zeros(60, bool))
+    assert quality(no_test, chances)["split"] == "val"
+
+
+@pytest.mark.parametrize("nodes", [1, 3, 12])
+@pytest.mark.parametrize("columns", [1, 2, 60])
+def test_maps_of_few_nodes(nodes: int, columns: int) -> None:
+    random = np.random.default_rng(0)
+    points = project(random.random((nodes, columns)).astype(np.float32))
+    assert points.shape == (nodes, 2) and points.min() >= 0 and points.max() <= 1000
+    same = project(np.ones((nodes, columns), np.float32))
+    assert (same == 500).all()
+
+
+def test_the_map_keeps_groups_apart() -> None:
+    random = np.random.default_rng(0)
+    group = np.repeat([0, 1], 30)
+    points = project((random.random((60, 80)) + 5 * group[:, None]).astype(np.float32))
+    middles = [points[group == g].mean(axis=0) for g in (0, 1)]
+    spread = max(points[group == g].std(axis=0).max() for g in (0, 1))
+    assert np.linalg.norm(middles[0] - middles[1]) > 3 * spread
