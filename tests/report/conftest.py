@@ -100,8 +100,9 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
     def go(path: Path, width: int = 1280, height: int = 900, dark: bool = False) -> Any:
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
         chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-        scheme = {"name": "prefers-color-scheme", "value": "dark" if dark else "light"}
-        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": [scheme]})
+        media = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in media.items()]
+        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
         chromium.get("about:blank")
         chromium.get_log("browser"), chromium.get_log("performance")
         chromium.get(path.as_uri())

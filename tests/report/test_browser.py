@@ -22,7 +22,7 @@ MakePage = Callable[..., Path]
 
 
 def text(browser: Any, element: str) -> str:
-    return " ".join(browser.find_element(By.ID, element).text.split())
+    return " ".join(browser.find_element(By.ID, element).text.split()).replace(" ,", ",")
 
 
 def visible_width(browser: Any) -> int:
