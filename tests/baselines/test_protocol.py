@@ -79,8 +79,7 @@ def test_another_graph_of_the_same_size_is_refused(tmp_path: Path) -> None:
         Run.open(tmp_path / "run").network(graph.reordered(np.arange(60)[::-1]), 0)
 
 
-@pytest.mark.parametrize("config", [Config(model="lp"), Config(model="walk-coefficients", steps=2)])
-def test_what_has_no_towers_is_not_explained(config: Config, tmp_path: Path) -> None:
-    train(crowds(), config, folder=tmp_path / "run")
-    with pytest.raises(RunError, match=f"is a run of {config.model}, which has no towers"):
+def test_what_has_no_towers_is_not_explained(tmp_path: Path) -> None:
+    train(crowds(), Config(model="lp"), folder=tmp_path / "run")
+    with pytest.raises(RunError, match="is a run of lp, which has no towers"):
         explain_node(tmp_path / "run", 0)

@@ -27,6 +27,6 @@ def test_what_has_no_page(ngcn: Ngcn) -> None:
     ngcn("train", "cora", "--model", "lp", "--out", "lp")
     for verb in (("report", "lp"), ("explain", "lp", "--node", "1")):
         result = ngcn(*verb)
-        assert result.exit_code == 2 and "lp holds the baseline lp, which has no scales to tell apart" in result.stderr
+        assert result.exit_code == 2 and "lp is a run of lp, which has no towers to explain a node by" in result.stderr
     missing = ngcn("report", "nowhere")
     assert missing.exit_code == 2 and missing.stderr == "nowhere is not a run folder: it has no config.yaml.\n"
