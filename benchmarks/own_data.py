@@ -1,6 +1,6 @@
 """Three graphs that nothing here was tuned on, as a user's files, with default settings, beside logistic regression.
 
-python -m benchmarks.own_data [--seeds 5]
+python -m benchmarks.own_data [--seeds 5] [--splits planetoid random:5] [--graphs imports]
 
 imports: the modules of sympy; words of their code, imports as edges, and the subpackage to be found.
 digits, cancer: scikit-learn's images of digits and measurements of cells, linked to their 10 nearest by features.
@@ -82,6 +82,13 @@ def neighbours(folder: Path, data: object) -> None:
     pd.DataFrame(edges, columns=["source", "target"]).to_csv(folder / "edges.tsv", sep="\t", index=False)
 
 
+GRAPHS = {
+    "imports": imports,
+    "digits": lambda folder: neighbours(folder, load_digits()),
+    "cancer": lambda folder: neighbours(folder, load_breast_cancer()),
+}
+
+
 def regression(graph: Graph) -> float:
     """The test accuracy of logistic regression, C chosen on validation."""
     X: Any = prepare(graph, Config())(graph.features)
@@ -96,17 +103,14 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--splits", nargs="+", default=SPLITS)
+    parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=list(GRAPHS))
     args = parser.parse_args()
     logging.disable()  # that there is no split is meant
     with tempfile.TemporaryDirectory() as scratch:
-        for name, make in (
-            ("cancer", lambda folder: neighbours(folder, load_breast_cancer())),
-            ("digits", lambda folder: neighbours(folder, load_digits())),
-            ("imports", imports),
-        ):
+        for name in args.graphs:
             folder = Path(scratch) / name
             folder.mkdir()
-            make(folder)
+            GRAPHS[name](folder)
             print(load_dataset(f"{folder}/"), flush=True)
             for split in args.splits:
                 ours, theirs, start = [], [], time.process_time()

@@ -50,6 +50,7 @@ def check(folder: Path, ids: list) -> None:
     wanted = (given - given[:3].mean(axis=0))[:, :2] / given[:3].std(axis=0)[:2]
     np.testing.assert_allclose(graph.features[:, :2], wanted, rtol=1e-5)
     assert (graph.features[:, 2] == 0).all()  # the constant one: centred, and not divided by zero
+    assert load_dataset(f"{folder}/").fingerprint() == graph.fingerprint()
 
 
 def test_reads_numbered_nodes(write: Callable) -> None:

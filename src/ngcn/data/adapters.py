@@ -56,10 +56,13 @@ def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: 
     if not sp.issparse(features) and features is not None:
         features = bag_or_not(np.asarray(features, np.float32))
     adjacency = sp.csr_array(adjacency)
-    try:
-        adjacency.check_format(full_check=True)
-    except ValueError as trouble:
-        raise DatasetError(f"The adjacency is not a proper sparse matrix: {trouble}.") from None
+    features = sp.csr_array(features) if sp.issparse(features) else features
+    for matrix in (adjacency, features):
+        try:
+            if sp.issparse(matrix):
+                matrix.check_format(full_check=True)
+        except ValueError as trouble:
+            raise DatasetError(f"This is not a proper sparse matrix: {trouble}.") from None
     return assemble(adjacency, features, labels, class_names=class_names, **how)
 
 

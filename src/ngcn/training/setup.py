@@ -33,8 +33,8 @@ class Preparation(NamedTuple):
 def prepare(graph: Graph, config: Config) -> Preparation:
     """What the config says, with auto decided: a bag of words for what is or was 0/1, else each column standardised.
 
-    Mean and deviation are those over all nodes: no label is looked at. Standardising leaves columns of 0/1 as they are:
-    a rare value would become a large one.
+    Mean and deviation are those over all nodes but the validation and test nodes, which may be of graphs that training
+    is not to see. Standardising leaves columns of 0/1 as they are: a rare value would become a large one.
     """
     X, how = graph.features, config.features
     if how == "auto" and config.model in BASELINES:
@@ -45,7 +45,8 @@ def prepare(graph: Graph, config: Config) -> Preparation:
         how = "bag" if ((X == 0) | (X == 1)).all() else "standard"
     if how != "standard":
         return Preparation(how)
-    dense = _dense(X)
+    dense, seen = _dense(X), ~(graph.val | graph.test)
+    dense = dense[seen] if seen.any() else dense
     mean, deviation = dense.mean(axis=0, dtype=np.float64), dense.std(axis=0, dtype=np.float64)
     zero_one = ((dense == 0) | (dense == 1)).all(axis=0)
     constant = deviation <= 1e-6 * np.abs(mean)  # rounding leaves a little
