@@ -11,7 +11,8 @@ import typer
 
 from ngcn.cli import _screen
 from ngcn.data.catalog import DATASETS
-from ngcn.training.config import Config, ConfigError, read_yaml
+from ngcn.training._checks import read_yaml
+from ngcn.training.config import Config, ConfigError
 
 _GRAPH = "cora, citeseer, ... (see `ngcn datasets`), or a folder or file of your own: docs/own-data.md."
 _DEFAULTS = {  # those that `Config` leaves open

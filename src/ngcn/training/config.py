@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ngcn.data.load import is_path
+from ngcn.training import _checks as check
+from ngcn.training._checks import ConfigError
 
 if TYPE_CHECKING:
     from ngcn.baselines import Baseline
@@ -19,10 +21,6 @@ MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose default
 NETWORK_SETTINGS = (*MODEL_SETTINGS, "hidden", "steps", "lr", "dropout", "l2", "intermediate", "patience")
 FILE_SETTINGS = ("edges", "feature_table", "label", "one_hot", "ignore", "multilabel")  # how own files are read
 FEATURES = ("auto", "bag", "row", "standard", "none")
-
-
-class ConfigError(ValueError):
-    """A setting that cannot be used; the message names it, says what is wrong with it and what would do."""
 
 
 def _setting(default: Any, help: str) -> Any:
@@ -42,7 +40,7 @@ class Config:
         >>> Config(lr=-1)
         Traceback (most recent call last):
         ...
-        ngcn.training.config.ConfigError: lr must be a number above 0, not -1.
+        ngcn.training._checks.ConfigError: lr must be a number above 0, not -1.
     """
 
     dataset: str = _setting("cora", "The graph to train on: one of `ngcn datasets`, or a folder or file of your own.")
@@ -90,14 +88,14 @@ class Config:
         def put(name: str, value: Any) -> None:
             object.__setattr__(self, name, value)
 
-        _choice("model", self.model, (*MODELS, *BASELINES))
+        check.choice("model", self.model, (*MODELS, *BASELINES))
         self._check_files(put)
-        _text("split", self.split)
+        check.text("split", self.split)
         if not re.fullmatch(r"planetoid|random:[1-9][0-9]*", self.split):
             raise ConfigError(f"split must be planetoid or random:N, such as random:20, not {self.split!r}.")
-        _choice("features", self.features, FEATURES)
-        _whole("seeds", self.seeds, least=1)
-        _whole("seed", self.seed, least=0)
+        check.choice("features", self.features, FEATURES)
+        check.whole("seeds", self.seeds, least=1)
+        check.whole("seed", self.seed, least=0)
         if self.seed + self.seeds > 2**32:  # torch's generator has no more
             raise ConfigError(f"seed must be below 4294967296, not {self.seed}.")
         if self.model in BASELINES:
@@ -107,16 +105,16 @@ class Config:
 
     def _check_files(self, put: Callable[[str, Any], None]) -> None:
         for name in ("dataset", "label"):
-            _text(name, getattr(self, name))
+            check.text(name, getattr(self, name))
         if is_path(self.dataset):
-            put("dataset", _absolute(self.dataset))
+            put("dataset", check.absolute(self.dataset))
         for name in ("edges", "feature_table"):
             if (path := getattr(self, name)) is not None:
-                _text(name, path)
-                put(name, _absolute(path))
+                check.text(name, path)
+                put(name, check.absolute(path))
         for name in ("one_hot", "ignore"):
-            put(name, _names(name, getattr(self, name)))
-        _yes_or_no("multilabel", self.multilabel)
+            put(name, check.names(name, getattr(self, name)))
+        check.yes_or_no("multilabel", self.multilabel)
 
     def _check_network(self, preset: Preset, put: Callable[[str, Any], None]) -> None:
         from ngcn.nn import CLASSIFIERS
@@ -127,16 +125,16 @@ class Config:
         for name in NETWORK_SETTINGS:
             if getattr(self, name) is None:
                 put(name, getattr(preset, name, None))  # patience alone may stay open
-        put("powers", _powers(self.powers))
-        _choice("classifier", self.classifier, CLASSIFIERS)
+        put("powers", check.powers(self.powers))
+        check.choice("classifier", self.classifier, CLASSIFIERS)
         for name in ("replicas", "hidden", "layers", "steps"):
-            _whole(name, getattr(self, name), least=1)
+            check.whole(name, getattr(self, name), least=1)
         if self.patience is not None:
-            _whole("patience", self.patience, least=1)
-        put("lr", _number("lr", self.lr, "above 0", lambda x: x > 0))
-        put("dropout", _number("dropout", self.dropout, "from 0 up to but not including 1", lambda x: 0 <= x < 1))
-        put("l2", _number("l2", self.l2, "of 0 or more", lambda x: x >= 0))
-        _yes_or_no("intermediate", self.intermediate)
+            check.whole("patience", self.patience, least=1)
+        put("lr", check.number("lr", self.lr, "above 0", lambda x: x > 0))
+        put("dropout", check.number("dropout", self.dropout, "from 0 up to but not including 1", lambda x: 0 <= x < 1))
+        put("l2", check.number("l2", self.l2, "of 0 or more", lambda x: x >= 0))
+        check.yes_or_no("intermediate", self.intermediate)
         network_of = {"gcn": "ngcn", "sage": "nsage"}.get(self.model)
         if network_of and self.classifier == "identity" and (towers := len(self.powers) * self.replicas) > 1:
             raise ConfigError(
@@ -172,7 +170,7 @@ class Config:
     @classmethod
     def from_file(cls, path: Path | str, **given: Any) -> Config:
         """Read YAML; settings ``given`` here go before the file's, and what neither has takes its default."""
-        values, known = read_yaml(path), [f.name for f in fields(cls)]
+        values, known = check.read_yaml(path), [f.name for f in fields(cls)]
         for key in values:
             if key not in known:
                 near = get_close_matches(str(key), known, n=1, cutoff=0.5)
@@ -232,7 +230,7 @@ def _baseline_settings(config: Config, baseline: type[Baseline]) -> dict[str, An
             raise ConfigError(f"The baseline {name} has no setting {key!r}; {known}")
         kind = type(own[key])
         if kind is float:
-            value = _number(key, value, "such as 0.5", lambda x: x == x)
+            value = check.number(key, value, "such as 0.5", lambda x: x == x)
         if type(value) is not kind:
             what = {int: "a whole number", str: "a word", bool: "true or false"}[kind]
             raise ConfigError(f"{key} must be {what}, not {value!r}.")
@@ -241,96 +239,3 @@ def _baseline_settings(config: Config, baseline: type[Baseline]) -> dict[str, An
         return asdict(baseline(**values))
     except BaselineError as error:
         raise ConfigError(str(error)) from None
-
-
-def read_yaml(path: Path | str) -> dict[str, Any]:
-    """The keys and values of a config file, as written there."""
-    import yaml
-
-    try:
-        values = _safe_load(Path(path).read_text(encoding="utf-8"))
-    except OSError as error:
-        raise ConfigError(f"The config file {path} cannot be read: {error.strerror}.") from None
-    except UnicodeDecodeError:
-        raise ConfigError(f"The config file {path} is not text in UTF-8.") from None
-    except yaml.YAMLError as error:
-        mark = getattr(error, "problem_mark", None)
-        where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
-        raise ConfigError(f"The config file {path} is not valid YAML{where}.") from None
-    except _TwiceError as error:
-        raise ConfigError(f"The config file {path} has the key {error} twice; remove one of them.") from None
-    if values is None:
-        return {}
-    if not isinstance(values, dict):
-        raise ConfigError(f"The config file {path} must hold `key: value` lines, not a {type(values).__name__}.")
-    return values
-
-
-class _TwiceError(Exception):
-    """A key that a mapping has twice; YAML's loader would take the last."""
-
-
-def _safe_load(text: str) -> Any:
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            keys = [self.construct_object(key, deep=True) for key, _ in node.value]
-            for key in keys:
-                if keys.count(key) > 1:
-                    raise _TwiceError(repr(key))
-            return super().construct_mapping(node, deep)
-
-    return yaml.load(text, Loader)  # a SafeLoader
-
-
-def _text(name: str, value: object) -> None:
-    if not isinstance(value, str) or not value:
-        raise ConfigError(f"{name} must be a name, not {value!r}.")
-
-
-def _yes_or_no(name: str, value: object) -> None:
-    if not isinstance(value, bool):
-        raise ConfigError(f"{name} must be true or false, not {value!r}.")
-
-
-def _absolute(path: str) -> str:
-    return str(Path(path).expanduser().absolute())
-
-
-def _names(name: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list | tuple) or not all(isinstance(column, str) and column for column in value):
-        raise ConfigError(f"{name} must be a list of columns, not {value!r}.")
-    return tuple(value)
-
-
-def _choice(name: str, value: object, known: Sequence[str] | Mapping[str, Any]) -> None:
-    if not isinstance(value, str) or value not in known:
-        near = get_close_matches(str(value), known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else "."
-        raise ConfigError(f"{name} must be one of {', '.join(known)}, not {value!r}{hint}")
-
-
-def _whole(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise ConfigError(f"{name} must be a whole number of {least} or more, not {value!r}.")
-
-
-def _number(name: str, value: Any, what: str, fits: Any) -> float:
-    try:  # YAML reads 1e-5, without a point, as text
-        number = float("nan" if isinstance(value, bool) else value)
-    except (TypeError, ValueError):
-        number = float("nan")
-    if not (fits(number) and number < float("inf")):
-        raise ConfigError(f"{name} must be a number {what}, not {value!r}.")
-    return number
-
-
-def _powers(value: Any) -> tuple[int, ...]:
-    powers = tuple(range(value)) if isinstance(value, int) and not isinstance(value, bool) else value
-    whole = isinstance(powers, list | tuple) and all(isinstance(k, int) and not isinstance(k, bool) for k in powers)
-    if not whole or not powers or min(powers) < 0 or len(set(powers)) < len(powers):
-        raise ConfigError(
-            f"powers must be a number K of 1 or more (for 0 to K-1) or a list of different powers, not {value!r}."
-        )
-    return tuple(sorted(powers))
