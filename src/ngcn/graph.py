@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
@@ -12,11 +11,20 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-UNKNOWN = -1  # the label of a node whose class is not known
+from ngcn._graph_checks import (
+    UNKNOWN,
+    GraphError,
+    adjacency_matrix,
+    check_split,
+    class_name_tuple,
+    feature_matrix,
+    feature_name_tuple,
+    id_array,
+    label_array,
+    mask_array,
+)
 
-
-class GraphError(ValueError):
-    """A graph that cannot be right; the message says what is wrong, where, and what to do about it."""
+__all__ = ["UNKNOWN", "Graph", "GraphError"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,17 +68,17 @@ class Graph:
         def put(field: str, value: object) -> None:
             object.__setattr__(self, field, value)
 
-        adjacency = _adjacency(self.adjacency)
+        adjacency = adjacency_matrix(self.adjacency)
         nodes = adjacency.shape[0]
         put("adjacency", adjacency)
-        put("features", _features(self.features, nodes))
-        put("labels", _labels(self.labels, nodes))
+        put("features", feature_matrix(self.features, nodes))
+        put("labels", label_array(self.labels, nodes))
         for split in ("train", "val", "test"):
-            put(split, _mask(getattr(self, split), nodes, split))
-        put("node_ids", _node_ids(self.node_ids, nodes))
-        put("class_names", _class_names(self.class_names, self.labels))
-        put("feature_names", _feature_names(self.feature_names, self.features.shape[1]))
-        _check_split(self)
+            put(split, mask_array(getattr(self, split), nodes, split))
+        put("node_ids", id_array(self.node_ids, nodes))
+        put("class_names", class_name_tuple(self.class_names, self.labels))
+        put("feature_names", feature_name_tuple(self.feature_names, self.features.shape[1]))
+        check_split(self)
 
     @property
     def nodes(self) -> int:
@@ -177,153 +185,3 @@ class Graph:
             f"Graph({self.name!r}, nodes={self.nodes}, edges={self.edges}, features={self.features.shape[1]}, "
             f"classes={self.classes}, train={self.train.sum()}, val={self.val.sum()}, test={self.test.sum()})"
         )
-
-
-def _adjacency(given: Any) -> sp.csr_array:
-    if not sp.issparse(given):
-        given = np.asarray(given)
-    if given.ndim != 2:
-        raise GraphError(f"The adjacency must be a matrix, but it has {given.ndim} dimension(s).")
-    rows, columns = given.shape
-    if rows != columns:
-        raise GraphError(f"The adjacency must be square, but it is {rows} x {columns}.")
-    if rows == 0:
-        raise GraphError("The graph has no nodes.")
-    adjacency = _csr(given, "An edge leads to node {bad}, but the nodes are numbered 0 to {last}.")
-    _check_finite(adjacency, "edge weight", "edge from node {row} to node {column}")
-    if (adjacency.data < 0).any():
-        row, column = _where(adjacency, adjacency.data < 0)
-        raise GraphError(
-            f"The edge from node {row} to node {column} has a negative weight; random walks need weights of 0 or more."
-        )
-    adjacency.sum_duplicates()
-    adjacency.eliminate_zeros()
-    return adjacency
-
-
-def _features(given: Any, nodes: int) -> sp.csr_array | np.ndarray:
-    features: sp.csr_array | np.ndarray
-    if sp.issparse(given):
-        matrix = _csr(given, "The features have an entry in row or column {bad}, but those end at {last}.")
-        matrix.sum_duplicates()
-        features = matrix
-    else:
-        features = np.array(given, dtype=np.float32)
-        if features.ndim != 2:
-            raise GraphError(f"The features must be a matrix (nodes x features), but have shape {features.shape}.")
-    if features.shape[0] != nodes:
-        raise GraphError(f"The features have {features.shape[0]} rows, but the graph has {nodes} nodes.")
-    if features.shape[1] == 0:
-        raise GraphError("There are no features; without any, use the identity: scipy.sparse.eye_array(nodes).")
-    _check_finite(features, "feature", "node {row}, feature {column}")
-    return features
-
-
-def _labels(given: object, nodes: int) -> np.ndarray:
-    labels = np.array(given)
-    if labels.ndim not in (1, 2) or labels.shape[0] != nodes:
-        raise GraphError(
-            f"The labels must have one entry (or one row, for multi-label) for each of the {nodes} nodes, "
-            f"but have shape {labels.shape}."
-        )
-    if labels.ndim == 2:
-        if not np.isin(labels, (0, 1)).all():
-            raise GraphError("Multi-label labels must be a matrix of zeros and ones.")
-        return labels.astype(np.float32)
-    numeric = labels.dtype.kind in "biuf" and np.isfinite(labels).all()
-    whole = labels.astype(np.int64) if numeric else None
-    if whole is None or (whole != labels).any():
-        raise GraphError("Labels must be whole class numbers, with -1 where the class is unknown.")
-    if (whole < UNKNOWN).any():
-        node = int(np.argmax(whole < UNKNOWN))
-        raise GraphError(f"Node {node} has label {whole[node]}; use -1 for unknown.")
-    return whole
-
-
-def _mask(given: object, nodes: int, split: str) -> np.ndarray:
-    mask = np.array(given)
-    if mask.shape != (nodes,) or mask.dtype != bool:
-        raise GraphError(
-            f"The {split} mask must be {nodes} booleans, one per node, but is {mask.dtype} with shape {mask.shape}."
-        )
-    return mask
-
-
-def _node_ids(given: object, nodes: int) -> np.ndarray:
-    if given is None:
-        return np.arange(nodes)
-    ids = np.asarray(given)
-    if ids.shape != (nodes,):
-        raise GraphError(f"There are {nodes} nodes, but the node ids have shape {ids.shape}.")
-    unique, counts = np.unique(ids, return_counts=True)
-    if len(unique) < nodes:
-        raise GraphError(f"The node id {unique[counts > 1].tolist()[0]!r} stands for more than one node.")
-    return ids
-
-
-def _class_names(given: Sequence[str] | None, labels: np.ndarray) -> tuple[str, ...]:
-    needed = labels.shape[1] if labels.ndim == 2 else int(labels.max(initial=UNKNOWN)) + 1
-    if given is None:
-        return tuple(str(c) for c in range(needed))
-    if len(given) < needed or (labels.ndim == 2 and len(given) != needed):
-        raise GraphError(f"The labels have {needed} classes, but there are {len(given)} class names.")
-    return tuple(str(name) for name in given)
-
-
-def _feature_names(given: Sequence[str] | None, features: int) -> tuple[str, ...]:
-    if given is None:
-        return tuple(map(str, range(features)))
-    names = tuple(map(str, given))
-    if len(names) != features:
-        raise GraphError(f"There are {features} features, but {len(names)} feature names.")
-    if len(set(names)) < features:
-        twice = next(name for name, times in Counter(names).items() if times > 1)
-        raise GraphError(f"The feature name {twice!r} stands for more than one feature.")
-    return names
-
-
-def _check_split(graph: Graph) -> None:
-    masks = {"train": graph.train, "val": graph.val, "test": graph.test}
-    for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
-        both = masks[first] & masks[second]
-        if both.any():
-            raise GraphError(
-                f"{both.sum()} node(s) are in both the {first} and the {second} split, node {int(np.argmax(both))} "
-                "the first of them; a node may be in one only."
-            )
-    if graph.multilabel:
-        return
-    for split, mask in masks.items():
-        unlabelled = mask & (graph.labels == UNKNOWN)
-        if unlabelled.any():
-            raise GraphError(
-                f"{unlabelled.sum()} {split} node(s) have no label, node {int(np.argmax(unlabelled))} the first of "
-                f"them; label them or take them out of the {split} split."
-            )
-
-
-def _csr(given: Any, out_of_range: str) -> sp.csr_array:
-    """A copy; scipy crashes on indices out of range when it converts, so they are found before."""
-    if getattr(given, "format", None) in ("csr", "csc"):
-        last = given.shape[given.format == "csr"] - 1
-        bad = given.indices[(given.indices < 0) | (given.indices > last)]
-        if len(bad):
-            raise GraphError(out_of_range.format(bad=bad[0], last=last))
-    return sp.csr_array(given, dtype=np.float32, copy=True)
-
-
-def _check_finite(matrix: sp.csr_array | np.ndarray, what: str, place: str) -> None:
-    values = matrix.data if sp.issparse(matrix) else matrix
-    bad = ~np.isfinite(values)
-    if bad.any():
-        row, column = _where(matrix, bad) if sp.issparse(matrix) else np.argwhere(bad)[0]
-        raise GraphError(
-            f"{bad.sum()} {what}(s) are NaN or infinite, the first at {place.format(row=row, column=column)}; "
-            "replace or remove them."
-        )
-
-
-def _where(matrix: sp.csr_array, entries: np.ndarray) -> tuple[int, int]:
-    """The (row, column) of the first of the marked entries of a CSR matrix."""
-    entry = int(np.argmax(entries))
-    return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])
