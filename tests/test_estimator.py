@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.datasets import load_iris, make_blobs, make_multilabel_classification
+from sklearn.datasets import make_blobs, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.pipeline import make_pipeline
@@ -34,53 +34,57 @@ def test_scikit_learns_own_checks(estimator, check):
 
 
 @pytest.fixture(scope="module")
-def iris() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """X, y, and y with 5 labels per class."""
-    X, y = load_iris(return_X_y=True)
-    return X, y, np.where(np.arange(150) % 10 == 0, y, -1)
+def crowds() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """X, y, and y with 5 labels per class: three crowds that overlap a little."""
+    X, y = make_blobs(150, 4, centers=[[0] * 4, [3] * 4, [6, 0, 6, 0]], random_state=0)
+    order = np.argsort(y, kind="stable")
+    return X[order], y[order], np.where(np.arange(150) % 10 == 0, y[order], -1)
 
 
 @pytest.fixture(scope="module")
-def fitted(iris) -> NGCNClassifier:
-    return clone(SMALL).fit(iris[0], iris[2])
+def fitted(crowds) -> NGCNClassifier:
+    return clone(SMALL).fit(crowds[0], crowds[2])
 
 
-def test_few_labels_and_the_fitted_names(iris, fitted) -> None:
-    X, y, few = iris
-    assert (fitted.transduction_ == y).mean() > 0.85
+def test_few_labels_and_the_fitted_names(crowds, fitted) -> None:
+    X, y, few = crowds
+    assert (fitted.transduction_ == y).mean() > 0.9
     assert (fitted.transduction_ == few)[few >= 0].all()
     assert fitted.classes_.tolist() == [0, 1, 2] and fitted.n_features_in_ == 4
     assert fitted.label_distributions_.shape == (150, 3)
     assert list(fitted.scale_weights_) == [0, 1, 2] and sum(fitted.scale_weights_.values()) == pytest.approx(1)
     assert list(fitted.history_) == ["loss"] and len(fitted.history_["loss"]) == 60 == fitted.best_step_
-    assert fitted.score(X, y) > 0.85
+    assert fitted.score(X, y) > 0.9
     assert fitted.score(X, few) == (fitted.predict(X[few >= 0]) == y[few >= 0]).mean()
 
 
-def test_same_random_state_same_bits(iris, fitted) -> None:
-    again, other = clone(SMALL).fit(iris[0], iris[2]), clone(SMALL).set_params(random_state=1).fit(iris[0], iris[2])
+def test_same_random_state_same_bits(crowds, fitted) -> None:
+    again, other = (
+        clone(SMALL).fit(crowds[0], crowds[2]),
+        clone(SMALL).set_params(random_state=1).fit(crowds[0], crowds[2]),
+    )
     assert (again.label_distributions_ == fitted.label_distributions_).all()
     assert (other.label_distributions_ != fitted.label_distributions_).any()
 
 
-def test_text_labels_with_and_without_unlabelled(iris) -> None:
-    X, y, few = iris
-    names = np.array(["setosa", "versicolor", "virginica"])[y]
+def test_text_labels_with_and_without_unlabelled(crowds) -> None:
+    X, y, few = crowds
+    names = np.array(["amber", "blue", "coral"])[y]
     all_known = clone(SMALL).fit(X, names)
-    assert all_known.predict(X[:1]).tolist() == ["setosa"] and all_known.score(X, names) > 0.9
+    assert all_known.predict(X[:1]).tolist() == ["amber"] and all_known.score(X, names) > 0.9
     some_known = clone(SMALL).fit(X, np.where(few >= 0, names.astype(object), -1))
-    assert some_known.classes_.tolist() == ["setosa", "versicolor", "virginica"]
-    assert (some_known.transduction_ == names).mean() > 0.85
+    assert some_known.classes_.tolist() == ["amber", "blue", "coral"]
+    assert (some_known.transduction_ == names).mean() > 0.9
 
 
-def test_minus_one_and_one_alone_are_two_classes(iris) -> None:
-    X, y, _ = iris
+def test_minus_one_and_one_alone_are_two_classes(crowds) -> None:
+    X, y, _ = crowds
     model = clone(SMALL).fit(X[:100], np.where(y[:100] == 1, 1, -1))
     assert model.classes_.tolist() == [-1, 1] and model.score(X[:100], np.where(y[:100] == 1, 1, -1)) > 0.9
 
 
-def test_a_new_row_hears_from_its_neighbours_and_they_do_not_hear_from_it(iris) -> None:
-    X, y, _ = iris
+def test_a_new_row_hears_from_its_neighbours_and_they_do_not_hear_from_it(crowds) -> None:
+    X, y, _ = crowds
     old, new = np.arange(150) % 3 > 0, np.arange(150) % 3 == 0
     model = clone(SMALL).fit(X[old], np.where(np.arange(100) % 5 == 0, y[old], -1))
     assert model.score(X[new], y[new]) > 0.9
@@ -88,7 +92,8 @@ def test_a_new_row_hears_from_its_neighbours_and_they_do_not_hear_from_it(iris) 
     np.testing.assert_array_equal(model.predict_proba(X[new])[:5], alone)
 
     A_hat = model._joined(X[new][:1])[0].matrix.toarray()
-    trained_on = normalize(knn_graph(X[old], model.n_neighbors)).matrix.toarray()
+    scaled = StandardScaler().fit_transform(X[old]).astype(np.float32)
+    trained_on = normalize(knn_graph(scaled, model.n_neighbors)).matrix.toarray()
     np.testing.assert_array_equal(A_hat[:100, :100], trained_on)
     assert (A_hat[:100, 100] == 0).all() and (A_hat[100] > 0).sum() == 10 + 1
 
@@ -109,14 +114,14 @@ def test_edges_carry_labels_that_features_do_not() -> None:
         model.predict(noise)
 
 
-def crowds(**more) -> Graph:
+def blobs(**more) -> Graph:
     X, y = make_blobs(60, 4, centers=2, random_state=0)
     third = np.arange(60) % 3
     return Graph(knn_graph(X, 5), X, y, third == 0, third == 1, third == 2, **more)
 
 
 def test_fit_of_a_graph_looks_at_no_test_label() -> None:
-    graph = crowds(feature_names=list("abcd"))
+    graph = blobs(feature_names=list("abcd"))
     model = clone(SMALL).fit(graph)
     assert model.score(graph) > 0.9 and list(model.feature_names_in_) == list("abcd")
     assert list(model.history_) == ["loss", "val_loss", "val"] and model.best_step_ < 60
@@ -127,7 +132,7 @@ def test_fit_of_a_graph_looks_at_no_test_label() -> None:
 
 
 def test_a_graph_comes_alone_and_with_the_features_of_training() -> None:
-    graph = crowds()
+    graph = blobs()
     model = clone(SMALL).fit(graph)
     with pytest.raises(GraphError, match="pass it alone"):
         model.fit(graph, graph.labels)
@@ -139,8 +144,8 @@ def test_a_graph_comes_alone_and_with_the_features_of_training() -> None:
         clone(SMALL).predict(graph)
 
 
-def test_nodes_held_out_choose_the_step(iris) -> None:
-    X, _, few = iris
+def test_nodes_held_out_choose_the_step(crowds) -> None:
+    X, _, few = crowds
     model = clone(SMALL).set_params(validation_fraction=0.4, patience=10).fit(X, few)
     assert model.best_step_ == np.argmax(model.history_["val"]) + 1 < 60
     assert len(model.history_["val"]) <= model.best_step_ + 10
@@ -185,38 +190,43 @@ def test_labels_that_nothing_can_be_learned_from(y: np.ndarray, message: str) ->
         ({"validation_fraction": 1}, "validation_fraction must be"),
     ],
 )
-def test_settings_that_cannot_be_used(iris, setting: dict, message: str) -> None:
+def test_settings_that_cannot_be_used(crowds, setting: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
-        clone(SMALL).set_params(**setting).fit(iris[0], iris[2])
+        clone(SMALL).set_params(**setting).fit(crowds[0], crowds[2])
 
 
-def test_a_model_by_name_is_that_model(iris) -> None:
+def test_a_model_by_name_is_that_model(crowds) -> None:
     gcn = clone(SMALL).set_params(model="gcn", powers=None, replicas=None)
-    assert gcn.fit(iris[0], iris[2]).scale_weights_ == {1: 1}
+    assert gcn.fit(crowds[0], crowds[2]).scale_weights_ == {1: 1}
     with pytest.raises(ConfigError):
-        clone(SMALL).set_params(powers=[]).fit(iris[0], iris[2])
+        clone(SMALL).set_params(powers=[]).fit(crowds[0], crowds[2])
 
 
-def test_sparse_counts_and_frames_with_names(iris) -> None:
-    X, y, few = iris
-    counts = sp.csr_array(np.eye(12)[np.round(X).astype(int)].sum(axis=1))
-    assert clone(SMALL).set_params(metric="cosine").fit(counts, few).score(counts, y) > 0.8
+def test_sparse_counts_and_frames_with_names(crowds) -> None:
+    X, y, few = crowds
+    counts = sp.csr_array(np.maximum(np.round(X), 0))
+    assert clone(SMALL).set_params(metric="cosine", features="row").fit(counts, few).score(counts, y) > 0.8
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     assert list(clone(SMALL).fit(frame, pd.Series(few)).feature_names_in_) == ["a", "b", "c", "d"]
 
 
-def test_in_a_pipeline_a_cross_validation_and_a_search(iris) -> None:
-    X, _, few = iris
-    labelled = np.where(np.arange(150) % 3 == 0, iris[1], -1)
-    units = X * [1, 1000, 1e-3, 1]
+def test_in_a_pipeline_a_cross_validation_and_a_search(crowds) -> None:
+    X, _, few = crowds
+    labelled = np.where(np.arange(150) % 3 == 0, crowds[1], -1)
     pipeline = make_pipeline(StandardScaler(), clone(SMALL))
-    assert cross_val_score(pipeline, units, labelled, cv=3).mean() > 0.8
+    assert cross_val_score(pipeline, X, labelled, cv=3).mean() > 0.8
     search = GridSearchCV(pipeline, {"ngcnclassifier__powers": np.array([1, 2]), "ngcnclassifier__hidden": [4]}, cv=2)
-    assert search.fit(units, few).best_estimator_.predict(units[:2]).shape == (2,)
+    assert search.fit(X, few).best_estimator_.predict(X[:2]).shape == (2,)
 
 
-def test_a_pickle_predicts_the_same_in_another_process(iris, fitted, tmp_path) -> None:
-    X = iris[0]
+def test_units_do_not_matter(crowds, fitted) -> None:
+    X, _, few = crowds
+    units = clone(SMALL).fit(X * [1, 1000, 1e-3, 1] + [0, 5, 0, -3], few)
+    np.testing.assert_allclose(units.label_distributions_, fitted.label_distributions_, atol=1e-2)
+
+
+def test_a_pickle_predicts_the_same_in_another_process(crowds, fitted, tmp_path) -> None:
+    X = crowds[0]
     (tmp_path / "model.pkl").write_bytes(pickle.dumps((fitted, X)))
     code = "import pickle, sys; model, X = pickle.load(open('model.pkl', 'rb')); print(model.predict(X).tolist())"
     out = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True).stdout

@@ -1,0 +1,44 @@
+"""`ngcn export`: a trained network for those who do not have ngcn."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngcn.cli import _screen
+
+
+class Format(StrEnum):
+    """The values of --format."""
+
+    torch = "torch"
+    onnx = "onnx"
+
+
+def export(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
+    format: Annotated[Format, typer.Option(help="torch: plain PyTorch. onnx: not possible; says why.")],
+    out: Annotated[Path | None, typer.Option(help="The folder to write.", show_default="RUN/torch")] = None,
+) -> None:
+    """Write the best seed of a run as a file of plain PyTorch and its parameters, for use without ngcn.
+
+    The folder holds model.py, whose first lines say how to use it, and model.pt.
+
+    Example: [bold]ngcn export runs/cora-ngcn-attention-K6-r4 --format torch[/bold]
+    """
+    with _screen.busy("Loading"):
+        from ngcn.export import ExportError, export_torch
+        from ngcn.training.run import Run
+
+        opened = Run.open(run)
+    if format is Format.onnx:
+        raise ExportError(
+            "There is no ONNX export: ONNX has no product with a sparse matrix, and with a dense Â of nodes x nodes "
+            "only small graphs would fit; use --format torch."
+        )
+    folder = out or opened.folder / "torch"
+    export_torch(opened, folder)
+    _screen.note(f"Seed {opened.best_seed} in {folder}: model.py and model.pt")

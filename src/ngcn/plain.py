@@ -1,0 +1,114 @@
+"""A trained network in plain PyTorch: this file and model.pt next to it are all that it needs.
+
+    from model import load
+
+    model = load()                             # model.pt, from the folder of this file
+    chances = model(X, edges)                  # (nodes, classes)
+    names = [model.classes[c] for c in chances.argmax(dim=1)]
+
+X is the ``(nodes, features)`` tensor of features as they were given to training, in the order of ``model.features``;
+edges is a ``(2, edges)`` tensor of node numbers, each edge once or in both directions; weights, if edges have them,
+is a ``(edges,)`` tensor. Written by `ngcn export` (https://arxiv.org/abs/1802.08888).
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import log_softmax, logsigmoid, normalize
+
+
+class Model(nn.Module):
+    """The network, from the preparation of features to the probabilities of classes.
+
+    Tower t applies the k-th power of the normalised adjacency in each of its layers, where k is ``powers[t]``.
+
+    ``tensors`` has a ``(towers, columns before, columns after)`` matrix for each layer, as ``layers_0``, ...; for SAGE
+    also those for a node itself, as ``own_0``, ...; the matrices of the fully-connected classifier, as
+    ``classifier_0``, ..., or the ``scores`` of the towers in a mixture; and ``mean`` and ``deviation``, where features
+    are standardised.
+    """
+
+    def __init__(self, settings: dict[str, Any], tensors: dict[str, Tensor]) -> None:
+        super().__init__()
+        self.settings = settings
+        self.classes: list[str] = settings["classes"]
+        self.features: list[str] = settings["features"]
+        self.powers: list[int] = settings["powers"]
+        self.tensors = nn.ParameterDict(tensors)
+
+    def forward(self, X: Tensor, edges: Tensor, weights: Tensor | None = None) -> Tensor:
+        """The probability of every class for every node; with several labels per node, of each for itself."""
+        logits = self.classify(self.towers(self.adjacency(edges, weights, len(X)), self.prepare(X)))
+        return torch.sigmoid(logits) if self.settings["multilabel"] else torch.softmax(logits, dim=1)
+
+    def prepare(self, X: Tensor) -> Tensor:
+        """The features as training took them."""
+        how = self.settings["preparation"]
+        if how == "standard":
+            return (X - self.tensors["mean"]) / self.tensors["deviation"]
+        if how == "none":
+            return X
+        X = (X != 0).to(X.dtype) if how == "bag" else X
+        total = X.abs().sum(dim=1, keepdim=True)
+        return X / torch.where(total > 0, total, 1)
+
+    def adjacency(self, edges: Tensor, weights: Tensor | None, nodes: int) -> Tensor:
+        """Normalised: an edge counts both ways, with the larger weight, and every node is its own neighbour."""
+        if weights is None:
+            weights = torch.ones(edges.shape[1])
+        once, number = torch.unique(edges[0] * nodes + edges[1], return_inverse=True)
+        weight = torch.zeros(len(once)).index_add_(0, number, weights)
+        source, target = once // nodes, once % nodes
+        both, number = torch.unique(torch.cat([once, target * nodes + source]), return_inverse=True)
+        weight = torch.zeros(len(both)).scatter_reduce_(0, number, weight.repeat(2), "amax")
+        own = both // nodes == both % nodes
+        itself = torch.arange(nodes)
+        row, column = torch.cat([both[~own] // nodes, itself]), torch.cat([both[~own] % nodes, itself])
+        weight = torch.cat([weight[~own], torch.ones(nodes)])
+        degree = torch.zeros(nodes).index_add_(0, row, weight)
+        if self.settings["normalization"] == "symmetric":
+            weight = weight / (degree[row] * degree[column]).sqrt()
+        else:
+            weight = weight / degree[row]
+        return torch.sparse_coo_tensor(torch.stack([row, column]), weight, (nodes, nodes), check_invariants=False)
+
+    def towers(self, A: Tensor, X: Tensor) -> Tensor:
+        """The output of every tower, ``(nodes, towers, columns)``."""
+        return torch.stack([self.tower(A, X, t, k) for t, k in enumerate(self.powers)], dim=1)
+
+    def tower(self, A: Tensor, X: Tensor, t: int, k: int) -> Tensor:
+        Z, sage = X, "own_0" in self.tensors
+        for i in range(self.settings["layers"]):
+            if i > 0:
+                Z = torch.relu(Z)
+                Z = normalize(Z, dim=1) if sage else Z
+            of_itself = Z @ self.tensors[f"own_{i}"][t] if sage else 0.0
+            Z = Z @ self.tensors[f"layers_{i}"][t]
+            for _ in range(k):
+                Z = torch.sparse.mm(A, Z)
+            Z = Z + of_itself
+        Z = torch.relu(Z) if "classifier_0" in self.tensors else Z
+        return normalize(Z, dim=1) if sage else Z
+
+    def classify(self, Z: Tensor) -> Tensor:
+        """From the towers to one logit per class."""
+        if "classifier_0" in self.tensors:
+            H = Z.flatten(1) @ self.tensors["classifier_0"]
+            return torch.relu(H) @ self.tensors["classifier_1"] if "classifier_1" in self.tensors else H
+        if "scores" not in self.tensors:
+            return Z[:, 0]
+        log_m = log_softmax(self.tensors["scores"], dim=0)[:, None]
+        if self.settings["multilabel"]:
+            yes, no = (torch.logsumexp(log_m + logsigmoid(score), dim=1) for score in (Z, -Z))
+            return yes - no
+        return torch.logsumexp(log_m + log_softmax(Z, dim=2), dim=1)
+
+
+def load(path: str | Path | None = None) -> Model:
+    """The model in the file, ready to predict."""
+    saved = torch.load(path or Path(__file__).with_name("model.pt"), weights_only=True)
+    return Model(saved["settings"], saved["tensors"]).eval().requires_grad_(False)

@@ -1,0 +1,112 @@
+"""What `ngcn export` writes gives the probabilities of ngcn, in a process that has no ngcn."""
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+import torch
+from typer.testing import CliRunner
+
+from ngcn import Config, Graph, plain, train
+from ngcn.cli import app
+from ngcn.ops import set_num_threads
+from ngcn.training.run import Run
+
+# Every graph model, classifier, depth and preparation of features once
+VARIANTS = {
+    "attention": (Config(powers=3, replicas=2, hidden=4, steps=3), False),
+    "fc2": (Config(classifier="fc2", powers=[0, 2], replicas=1, layers=3, steps=3, features="row"), False),
+    "sage": (Config(model="nsage", powers=3, replicas=2, hidden=4, steps=3, features="none"), False),
+    "sage-fc": (Config(model="nsage", classifier="fc", powers=2, replicas=1, steps=3, features="bag"), False),
+    "gcn": (Config(model="gcn", steps=3), False),
+    "dcnn": (Config(model="dcnn", steps=3), False),
+    "several-labels": (Config(classifier="harmonic", powers=3, replicas=1, steps=3), True),
+}
+
+LOAD = """
+import importlib.util, sys
+sys.modules["ngcn"] = None  # an import would fail
+import numpy, torch
+from pathlib import Path
+data = {name: torch.from_numpy(array) for name, array in numpy.load("graph.npz").items()}
+out = {}
+for folder in Path().glob("*/torch"):
+    spec = importlib.util.spec_from_file_location("model", folder / "model.py")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    model = module.load()
+    chances = model(data["X"], data["edges"], data["weights"])
+    assert model.classes == ["red", "green", "blue"] and model.features == list("abcdef")
+    out[folder.parent.name] = chances.numpy()
+numpy.savez("out.npz", **out)
+"""
+
+
+def weighted_graph(multilabel: bool) -> Graph:
+    """Directed edges of different weights, some both ways, one to itself, one node alone, one without features."""
+    random = np.random.default_rng(0)
+    adjacency = sp.random_array((30, 30), density=0.1, rng=random).tolil()
+    adjacency[3, 3], adjacency[5, 6], adjacency[6, 5] = 2.0, 0.5, 1.5
+    adjacency[29, :] = adjacency[:, 29] = 0
+    X = np.round(random.normal(size=(30, 6)), 1) * (random.random((30, 6)) < 0.7)
+    X[7] = 0
+    labels = random.integers(0, 2, (30, 3)) if multilabel else np.arange(30) % 3
+    third = np.arange(30) // 10
+    names = {"class_names": ["red", "green", "blue"], "feature_names": list("abcdef")}
+    return Graph(adjacency.tocsr(), X, labels, third == 0, third == 1, third == 2, **names)
+
+
+@pytest.fixture(scope="module")
+def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    set_num_threads(1)
+    folder = tmp_path_factory.mktemp("export")
+    for name, (config, multilabel) in VARIANTS.items():
+        train(weighted_graph(multilabel), config, folder=folder / name)
+        result = CliRunner().invoke(app, ["export", str(folder / name), "--format", "torch"])
+        assert result.exit_code == 0, result.output
+    edges = weighted_graph(False).adjacency.tocoo()
+    numbers = np.stack([edges.row, edges.col]).astype(np.int64)
+    np.savez(folder / "graph.npz", X=weighted_graph(False).features, edges=numbers, weights=edges.data)
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+    subprocess.run([sys.executable, "-W", "error", "-c", LOAD], cwd=folder, env=environment, check=True)
+    return folder
+
+
+@pytest.mark.parametrize("name", VARIANTS)
+def test_the_same_probabilities_without_ngcn(exported: Path, name: str) -> None:
+    run, graph = Run.open(exported / name), weighted_graph(VARIANTS[name][1])
+    with torch.no_grad():
+        logits = run.network(graph, run.best_seed)(*run.inputs(graph))
+    expected = logits.sigmoid() if graph.multilabel else logits.softmax(dim=1)
+    there = np.load(exported / "out.npz")[name]
+    np.testing.assert_allclose(there, expected.numpy(), atol=2e-6)
+    assert np.ptp(there, axis=0).max() > 1e-3  # not the same for all nodes
+
+
+def test_edges_without_weights_count_once_in_either_direction(exported: Path) -> None:
+    model = plain.load(exported / "gcn" / "torch" / "model.pt")
+    X = torch.from_numpy(weighted_graph(False).features)[:3]
+    one_way, both_ways = torch.tensor([[0, 1], [1, 2]]), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
+    torch.testing.assert_close(model(X, one_way), model(X, both_ways))
+    assert not torch.allclose(model(X, one_way), model(X, one_way[:, :1]))
+
+
+def test_the_file_is_ours_to_the_letter_and_imports_torch_alone(exported: Path) -> None:
+    text = (exported / "gcn" / "torch" / "model.py").read_text()
+    assert text == Path(plain.__file__).read_text()
+    imported = {line.split()[1].split(".")[0] for line in text.splitlines() if line.startswith(("import ", "from "))}
+    assert imported == {"__future__", "pathlib", "typing", "torch"}
+
+
+def test_what_cannot_be_exported_says_why_and_leaves_nothing(exported: Path, tmp_path: Path) -> None:
+    onnx = CliRunner().invoke(app, ["export", str(exported / "gcn"), "--format", "onnx", "--out", str(tmp_path / "x")])
+    assert onnx.exit_code == 2 and "no product with a sparse matrix" in onnx.stderr and "\n" not in onnx.stderr.strip()
+    train(weighted_graph(False), replace(Config(model="cheby"), steps=2), folder=tmp_path / "cheby")
+    cheby = CliRunner().invoke(app, ["export", str(tmp_path / "cheby"), "--format", "torch"])
+    assert cheby.exit_code == 2 and "cheby cannot be exported: only networks of GCN and SAGE can" in cheby.stderr
+    assert not (tmp_path / "x").exists() and not (tmp_path / "cheby" / "torch").exists()
