@@ -21,8 +21,9 @@ from ngcn.nn import MODELS
 from ngcn.ops import Features, Operator, normalize
 from ngcn.training.config import Config, ConfigError
 from ngcn.training.loop import fit
-from ngcn.training.setup import build_inputs, prepare
+from ngcn.training.setup import Preparation, build_inputs, prepare
 
+ONE_UNIT = 10  # times the median deviation: columns up to here are taken to have the same unit
 ESTIMATORS = ("ngcn", "nsage", "gcn", "sage", "dcnn")  # what new nodes can join; not all that `Config` knows is
 Data = Any  # an array, a scipy sparse matrix or a DataFrame, as scikit-learn takes them, or a `Graph`
 
@@ -31,7 +32,8 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
     """N-GCN as a semi-supervised classifier: the labels that are there teach, the graph carries them on.
 
     Without a graph, one is made of X: every row is linked to its nearest neighbours. Numbers need no scaling before:
-    both the graph and the network are made of standardised columns, unless ``features`` says otherwise.
+    the network takes standardised columns, unless ``features`` says otherwise, and so does the graph if their units
+    seem to differ (one column deviates more than 10 times as much as the median column).
 
     Args:
         model: ngcn, nsage, gcn, sage or dcnn.
@@ -39,9 +41,9 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
             and 2. See :class:`ngcn.Network`.
         hidden: columns of a tower's hidden layers.
         steps, lr, dropout, l2, patience: of training; see :class:`ngcn.Config`.
-        features: what is made of X first, for the graph and the network: bag (which features a row has, summing to 1),
-            row (each row summing to 1), standard (each column with mean 0 and deviation 1 over all nodes) or none;
-            auto is bag for sparse counts and for zeros and ones, none for other sparse numbers, else standard.
+        features: what is made of X first: bag (which features a row has, summing to 1), row (each row summing to 1),
+            standard (each column with mean 0 and deviation 1 over all nodes) or none; auto is bag for sparse counts
+            and for zeros and ones, none for other sparse numbers, else standard.
         n_neighbors, metric: of the graph that is made of X; see :func:`ngcn.data.knn_graph`.
         validation_fraction: share of the labelled nodes of every class, rounded down, that do not teach but choose the
             best step. If that is none, all teach and the last step is kept.
@@ -218,8 +220,9 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         edges = sp.csr_array((len(none), len(none))) if adjacency is None else adjacency
         graph = Graph(edges, X, targets.labels, targets.known, none, none)
         if adjacency is None:
-            features = prepare(graph, self._config)(graph.features)
-            self._neighbours = Neighbours(features, self.n_neighbors, self.metric)
+            as_they_are = self.features == "auto" and _one_unit(graph.features)
+            self._places = Preparation("none") if as_they_are else prepare(graph, self._config)
+            self._neighbours = Neighbours(self._places(graph.features), self.n_neighbors, self.metric)
             graph = replace(graph, adjacency=self._neighbours.graph())
         return graph
 
@@ -229,9 +232,10 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
     def _joined(self, X: Any) -> tuple[Operator, Features, torch.Tensor]:
         """The training nodes, new nodes that hear from them, and which rows the new nodes are."""
         assert self._neighbours is not None and self._graph is not None
-        old = self._preparation(self._graph.features)
-        new = self._preparation(X.astype(np.float32))  # as in a Graph
-        edges = [[self._graph.adjacency, None], [self._neighbours.links(new), sp.csr_array((X.shape[0], X.shape[0]))]]
+        X = X.astype(np.float32)  # as in a Graph
+        old, new = self._preparation(self._graph.features), self._preparation(X)
+        links = self._neighbours.links(self._places(X))
+        edges = [[self._graph.adjacency, None], [links, sp.csr_array((X.shape[0], X.shape[0]))]]
         how = MODELS[self._config.model].normalization
         A_hat = normalize(sp.block_array(edges, format="csr"), how, directed=True)
         features = sp.vstack([sp.csr_array(old), sp.csr_array(new)], format="csr")
@@ -251,6 +255,15 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
 def _nothing_else(*given: Any) -> None:
     if any(value is not None for value in given):
         raise GraphError("A Graph brings its own labels and edges; pass it alone, without y and adjacency.")
+
+
+def _one_unit(features: Any) -> bool:
+    """Whether dense columns deviate so alike that they seem to have the same unit."""
+    if sp.issparse(features):
+        return False
+    deviation = features.std(axis=0, dtype=np.float64)
+    varying = deviation[deviation > 0]
+    return bool(len(varying) and varying.max() <= ONE_UNIT * np.median(varying))
 
 
 def _unlabelled(adjacency: Any, X: Any) -> Graph:
