@@ -62,8 +62,8 @@ function whyOf(node, c) {
   const further = why.rings.filter(ring => ring[0] > last).reduce((sum, ring) => sum + ring[1], 0);
   if (further) rows.push({ wide: `Further away: ${plural(further, "node")}, less than 0.01 per distance` });
   return [
-    h("h3", {}, `Neighbours that speak for ${className(c)}`), why.rings.length ? bars(rows) : h("p", { class: "note-block" }, "No node with features lies in reach."),
-    h("h3", {}, `Features that speak for ${className(c)}`),
+    h("h3", {}, `Neighbours, for (+) and against (−) ${className(c)}`), why.rings.length ? bars(rows) : h("p", { class: "note-block" }, "No node with features lies in reach."),
+    h("h3", {}, `Features, for (+) and against (−) ${className(c)}`),
     why.features.length ? bars(why.features.map(([name, x, own]) => ({
       what: h("span", { title: `${points(own)} of it from the node itself` }, /^\d+$/.test(name) ? `feature ${name}` : name), size: x, number: points(x) })))
       : h("p", { class: "note-block" }, "No features lie in reach.")];
