@@ -1,5 +1,5 @@
 # make demo: train N-GCN on Cora and show the result.   make test: the whole suite.   make check: ruff and mypy.
-# make bench: a training step beside PyTorch Geometric's.
+# make bench: a training step beside PyTorch Geometric's, and its growth with the graph; writes docs/performance.md.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
@@ -19,6 +19,7 @@ check: .venv/check
 
 bench: .venv/test
 	$(BIN)/python -m benchmarks.step
+	$(BIN)/python -m benchmarks.scaling
 
 clean:
 	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache

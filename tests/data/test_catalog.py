@@ -66,7 +66,7 @@ def test_a_wrong_checksum_is_refused_wherever_the_file_is(
 
 
 def test_names_the_alternatives(clean: Path) -> None:
-    with pytest.raises(DatasetError, match="no dataset 'coar', nor a file .*; did you mean cora"):
+    with pytest.raises(DatasetError, match=r"no dataset 'coar', nor a file .*; did you mean cora"):
         load_dataset("coar")
     with pytest.raises(DatasetError, match="no dataset 'coar'"):
         fetch("coar")

@@ -8,6 +8,7 @@ from torch import nn
 from torch_geometric.nn import GATConv, GCNConv
 
 from ngcn.nn import GCN, MODELS, SAGE, EachTower, Network, PyG, build_network
+from ngcn.nn.classifiers import _MixedOdds
 from ngcn.ops import Features, normalize
 
 ALL = [
@@ -170,3 +171,11 @@ def test_gat_in_the_towers_learns(graph):
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.7 * losses[0]
+
+
+def test_mixed_odds_part_by_part_have_the_right_gradient(monkeypatch):
+    monkeypatch.setattr(_MixedOdds, "ROWS", 3)
+    log_m = torch.randn(4, 1, dtype=torch.float64).log_softmax(dim=0).requires_grad_()
+    Z = torch.randn(7, 4, 2, dtype=torch.float64, requires_grad=True)
+    torch.testing.assert_close(_MixedOdds.apply(log_m, Z).sigmoid(), (log_m.exp() * Z.sigmoid()).sum(dim=1))
+    assert torch.autograd.gradcheck(_MixedOdds.apply, (log_m, Z))

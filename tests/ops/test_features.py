@@ -9,8 +9,8 @@ from ngcn.ops import Dropout, Features, Reach
 POWERS, REPLICAS = (0, 1, 2), 2
 
 
-def weights(X: Features, width: int) -> torch.Tensor:
-    return torch.randn(X.shape[1], len(POWERS) * REPLICAS * width, dtype=torch.float64, requires_grad=True)
+def weights(X: Features, width: int, replicas: int = REPLICAS) -> torch.Tensor:
+    return torch.randn(X.shape[1], len(POWERS) * replicas * width, dtype=torch.float64, requires_grad=True)
 
 
 @pytest.mark.parametrize("width", [1, 5, 16])
@@ -21,11 +21,21 @@ def test_without_dropout_it_is_a_product(X, width):
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.5, 0.3])
-@pytest.mark.parametrize("width", [3, 16])
-def test_gradient(X, probability, width):
+@pytest.mark.parametrize(("width", "replicas"), [(3, 2), (16, 1), (16, 5)])
+def test_gradient(X, probability, width, replicas):
     """gradcheck compares with differences of the same masked product: forward and backward must agree on the mask."""
     dropout = Dropout.draw(probability)
-    assert torch.autograd.gradcheck(lambda W: X.times(W, len(POWERS), REPLICAS, dropout), weights(X, width))
+    W = weights(X, width, replicas)
+    assert torch.autograd.gradcheck(lambda W: X.times(W, len(POWERS), replicas, dropout), W, fast_mode=True)
+
+
+def test_dense_features_are_multiplied_as_such():
+    X = Features(np.random.default_rng(0).random((7, 3)))
+    assert X.dense_is_faster
+    W = torch.randn(3, 8, dtype=torch.float64, requires_grad=True)
+    expected = (X.dense() @ W).view(7, 2, 4).transpose(0, 1)
+    torch.testing.assert_close(X.times(W, 2, 2), expected)
+    assert torch.autograd.gradcheck(lambda W: X.times(W, 2, 2), W)
 
 
 def test_gradient_over_several_parts():

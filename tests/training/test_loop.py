@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 import torch
 
+from ngcn.data import load_dataset
 from ngcn.graph import Graph, GraphError
+from ngcn.ops import set_num_threads
 from ngcn.training import Config, Result, Step, TrainingError, train
 from ngcn.training import loop as loop_module
 from ngcn.training.loop import adam
@@ -141,3 +143,13 @@ def test_scale_weights_have_a_number_per_power(graph: Graph) -> None:
     weights = train(graph, replace(SMALL, powers=(0, 2))).scale_weights
     assert weights is not None and len(weights) == 2 and sum(weights) == pytest.approx(1, abs=1e-5)
     assert train(graph, replace(SMALL, classifier="fc")).scale_weights is None
+
+
+@pytest.mark.parametrize("model", ["ngcn", "nsage"])
+def test_same_bits_on_one_and_two_threads(model: str) -> None:
+    results = []
+    for threads in (1, 2):
+        set_num_threads(threads)
+        results.append(train(load_dataset("cora"), Config(model=model, powers=3, steps=4)))
+    one, two = results
+    assert same_weights(one, two) and one.history == two.history

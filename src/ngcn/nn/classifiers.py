@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from typing import Any
 
 import torch
 from jaxtyping import Float
@@ -81,8 +82,8 @@ class Mixture(nn.Module):
     def forward(self, Z: Float[Tensor, "rows towers classes"]) -> Float[Tensor, "rows classes"]:
         log_m = log_softmax(self.scores, dim=0)[:, None]
         if self.multilabel:
-            yes, no = (torch.logsumexp(log_m + logsigmoid(score), dim=1) for score in (Z, -Z))
-            return yes - no
+            odds: Tensor = _MixedOdds.apply(log_m, Z)
+            return odds
         return torch.logsumexp(log_m + log_softmax(Z, dim=-1), dim=1)
 
     def weights(self) -> Float[Tensor, " towers"]:
@@ -91,6 +92,34 @@ class Mixture(nn.Module):
 
     def extra_repr(self) -> str:
         return f"towers={len(self.scores)}, learned={isinstance(self.scores, nn.Parameter)}"
+
+
+class _MixedOdds(torch.autograd.Function):
+    """The logits of ``sum_t m_t sigmoid(Z_t)``, some rows at a time: all at once takes many times the memory of Z."""
+
+    ROWS = 4096
+
+    @staticmethod
+    def forward(ctx: Any, log_m: Tensor, Z: Tensor) -> Tensor:
+        ctx.save_for_backward(log_m, Z)
+        return torch.cat([_mixed_odds(log_m, part) for part in Z.split(_MixedOdds.ROWS)])
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor, Tensor]:
+        log_m, Z = ctx.saved_tensors
+        of_m, of_Z = torch.zeros_like(log_m), torch.empty_like(Z)
+        for part, G, out in zip(*(whole.split(_MixedOdds.ROWS) for whole in (Z, grads[0], of_Z)), strict=True):
+            with torch.enable_grad():
+                inputs = log_m.detach().requires_grad_(), part.detach().requires_grad_()
+                slopes = torch.autograd.grad(_mixed_odds(*inputs), inputs, G)
+            of_m += slopes[0]
+            out.copy_(slopes[1])
+        return of_m, of_Z
+
+
+def _mixed_odds(log_m: Tensor, Z: Tensor) -> Tensor:
+    yes, no = (torch.logsumexp(log_m + logsigmoid(score), dim=1) for score in (Z, -Z))
+    return yes - no
 
 
 class Identity(nn.Module):

@@ -51,7 +51,7 @@ class GCN(nn.Module):
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
-        reach = Reach.of(A_hat, None if rows is None else rows.numpy(), self.powers, len(self.layers))
+        reach = Reach.of(A_hat, None if rows is None else rows.cpu().numpy(), self.powers, len(self.layers))
         Z: Any = X  # features at first, then the blocks of tower columns
         for i, layer in enumerate(self.layers):
             dropout = Dropout.draw(self.dropout) if self.training else NONE

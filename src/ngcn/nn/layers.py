@@ -9,7 +9,7 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ngcn.ops import Dropout, Features, Operator, Reach, propagate, tower_linear
+from ngcn.ops import Dropout, Features, Operator, Reach, propagate, select_rows, tower_linear
 
 Input = Features | Float[Tensor, "powers nodes columns_in"]
 
@@ -81,6 +81,4 @@ def tower_outputs(
     Z: Float[Tensor, "powers nodes columns"], replicas: int, rows: Int[Tensor, " rows"] | None
 ) -> Float[Tensor, "rows towers width"]:
     """The blocks of all powers, cut down to `rows`, as a row of towers for each node."""
-    Z = Z if rows is None else Z.index_select(1, rows)
-    powers, nodes, columns = Z.shape
-    return Z.transpose(0, 1).reshape(nodes, powers * replicas, columns // replicas)
+    return select_rows(Z, rows).flatten(1).unflatten(1, (len(Z) * replicas, -1))

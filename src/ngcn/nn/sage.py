@@ -9,10 +9,9 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import normalize
 
 from ngcn.nn.layers import GraphConvolution, TowerWeights, tower_outputs
-from ngcn.ops import NONE, Dropout, Features, Operator, Reach, relu_normalize_dropout
+from ngcn.ops import NONE, Dropout, Features, Operator, Reach, l2_normalize, relu_normalize_dropout
 
 
 class SAGE(nn.Module):
@@ -56,15 +55,15 @@ class SAGE(nn.Module):
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
-        reach = Reach.of(A_hat, None if rows is None else rows.numpy(), self.powers, len(self.own))
+        reach = Reach.of(A_hat, None if rows is None else rows.cpu().numpy(), self.powers, len(self.own))
         Z: Any = X  # features at first, then the blocks of tower columns
         for i, (own, neighbours) in enumerate(zip(self.own, self.neighbours, strict=True)):
             dropout = Dropout.draw(self.dropout) if self.training else NONE
             if i > 0:
                 Z = relu_normalize_dropout(Z, self.replicas, dropout, reach)
-            Z = own(Z, dropout, reach.after_layer()) + neighbours(A_hat, Z, dropout, reach)
+            Z = own(Z, dropout, reach.after_layer()).add_(neighbours(A_hat, Z, dropout, reach))
             reach = reach.after_layer()
-        return normalize(self.activation(tower_outputs(Z, self.replicas, rows)), dim=-1)
+        return l2_normalize(self.activation(tower_outputs(Z, self.replicas, rows)))
 
     def extra_repr(self) -> str:
         return f"powers={self.powers}, replicas={self.replicas}, dropout={self.dropout}"

@@ -6,6 +6,7 @@ from ngcn.ops.normalize import bag_of_words, normalize, normalize_rows
 from ngcn.ops.operator import Operator, Power
 from ngcn.ops.propagate import propagate
 from ngcn.ops.reach import Reach
+from ngcn.ops.rows import l2_normalize, select_rows
 from ngcn.ops.threads import set_num_threads
 from ngcn.ops.towers import relu_dropout, relu_normalize_dropout, tower_linear
 
@@ -17,11 +18,13 @@ __all__ = [
     "Power",
     "Reach",
     "bag_of_words",
+    "l2_normalize",
     "normalize",
     "normalize_rows",
     "propagate",
     "relu_dropout",
     "relu_normalize_dropout",
+    "select_rows",
     "set_num_threads",
     "tower_linear",
 ]

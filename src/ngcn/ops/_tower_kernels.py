@@ -29,10 +29,13 @@ def relu_dropout(
             if distance[v] > limits[p]:
                 clear(target, 0, columns)
                 continue
-            for w in range(words):
-                spread_32(mask, w * 32, kept(key, (p * rows + v) * words + w, keep, digit), scale)
             for c in range(columns):
-                target[c] = mask[c] * (zero if y[c] < 0 else y[c])  # NaN stays NaN
+                target[c] = zero if y[c] < 0 else y[c]  # NaN stays NaN
+            if keep < 65536:
+                for w in range(words):
+                    spread_32(mask, w * 32, kept(key, (p * rows + v) * words + w, keep, digit), scale)
+                for c in range(columns):
+                    target[c] *= mask[c]
 
 
 @kernel

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
+import numba
 import numpy as np
 import scipy.sparse as sp
 import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ngcn.ops import plain
 from ngcn.ops._memory import empty
 from ngcn.ops._sparse_kernels import features_times, transposed_features_times
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
 
+DENSE_FROM = 0.4  # share of non-zeros from which a dense product is faster, measured by benchmarks/dense.py
+
 
 class Features:
     """The node features X in CSR form and its transpose, with the non-zeros numbered alike in both.
+
+    Products without dropout (evaluation, above all) use dense matrices instead where those are faster.
 
     Args:
         matrix: ``(nodes, features)``, scipy sparse or dense.
@@ -34,6 +41,15 @@ class Features:
 
     def dense(self) -> Float[Tensor, "nodes features"]:
         return torch.from_numpy(self.matrix.toarray())
+
+    @cached_property
+    def _dense(self) -> Tensor:
+        return self.dense()
+
+    @property
+    def dense_is_faster(self) -> bool:
+        nodes, features = self.shape
+        return self.matrix.nnz > DENSE_FROM * nodes * features
 
     def double(self) -> Features:
         """The same features in float64."""
@@ -55,13 +71,18 @@ class Features:
             tensor([[1.],
                     [2.]], dtype=torch.float64)
         """
+        if plain.is_needed_for(W):
+            return plain.features_times(self, W, powers, replicas, dropout)
         if reach is None:
             reach = Reach(np.zeros(self.shape[0], dtype=np.int32), (1,) * powers, layers=1)
+        if self.dense_is_faster and dropout.keep == NONE.keep:
+            return torch.stack([self._dense @ W_p for W_p in W.chunk(powers, dim=1)])
         result: Tensor = _Times.apply(W, self, powers, replicas, dropout, reach)
         return result
 
     def __repr__(self) -> str:
-        return f"Features(nodes={self.shape[0]}, features={self.shape[1]}, entries={self.matrix.nnz})"
+        kind = "dense" if self.dense_is_faster else "sparse"
+        return f"Features(nodes={self.shape[0]}, features={self.shape[1]}, entries={self.matrix.nnz}, {kind})"
 
 
 def _transposed_in_parts(X: sp.csr_array) -> tuple[Any, ...]:
@@ -89,8 +110,7 @@ class _Times(torch.autograd.Function):
         X, *mask_and_reach = ctx.settings
         G = grads[0].contiguous().numpy()
         out = empty((X.shape[1], G.shape[0] * G.shape[2]), G.dtype)
-        threads = torch.get_num_threads()
-        shares = np.searchsorted(X.entries_before, np.linspace(0, X.matrix.nnz, threads + 1))
+        shares = np.searchsorted(X.entries_before, np.linspace(0, X.matrix.nnz, numba.get_num_threads() + 1))
         shares[0], shares[-1] = 0, X.shape[1]
         transposed_features_times(*X.columns, G, out, *mask_and_reach, shares)
         return torch.from_numpy(out), None, None, None, None, None

@@ -9,6 +9,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ngcn.ops import plain
 from ngcn.ops._memory import empty, empty_like
 from ngcn.ops._sparse_kernels import multiply_powers
 from ngcn.ops.operator import Operator
@@ -36,6 +37,8 @@ def propagate(
                 [2.0000, 1.5000],
                 [1.5000, 1.7500]])
     """
+    if plain.is_needed_for(Z):
+        return plain.propagate(A_hat, Z, powers)
     result: Tensor = _Propagate.apply(Z, A_hat, powers, reach or Reach.of(A_hat, None, powers))
     return result
 

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ngcn.ops import _tower_kernels as kernels
+from ngcn.ops import plain
 from ngcn.ops._memory import empty, empty_like
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
@@ -26,6 +27,8 @@ def relu_dropout(
         >>> relu_dropout(torch.tensor([[[-1.0, 2.0]]]))
         tensor([[[0., 2.]]])
     """
+    if plain.is_needed_for(Y):
+        return plain.relu_dropout(Y, dropout)
     result: Tensor = _ReluDropout.apply(Y, dropout, reach or _everything(Y))
     return result
 
@@ -39,6 +42,8 @@ def relu_normalize_dropout(
         >>> relu_normalize_dropout(torch.tensor([[[-1.0, 2.0]]]), replicas=1)
         tensor([[[0., 1.]]])
     """
+    if plain.is_needed_for(Y):
+        return plain.relu_normalize_dropout(Y, replicas, dropout)
     result: Tensor = _ReluNormalizeDropout.apply(Y, replicas, dropout, reach or _everything(Y))
     return result
 
@@ -54,6 +59,8 @@ def tower_linear(
         >>> tower_linear(torch.tensor([[[1.0, 2.0]]]), torch.tensor([[[[3.0]], [[4.0]]]]))
         tensor([[[3., 8.]]])
     """
+    if plain.is_needed_for(H):
+        return plain.tower_linear(H, W)
     result: Tensor = _TowerLinear.apply(H, W, reach or _everything(H))
     return result
 
