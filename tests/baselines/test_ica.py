@@ -17,9 +17,10 @@ def cliques(classes: int) -> Graph:
 
 @pytest.mark.parametrize("classes", [2, 3])
 @pytest.mark.parametrize("statistic", ["count", "proportion"])
-def test_neighbours_decide_where_features_say_nothing(classes: int, statistic: str) -> None:
+@pytest.mark.parametrize("soft", [True, False])
+def test_neighbours_decide_where_features_say_nothing(classes: int, statistic: str, soft: bool) -> None:
     graph = cliques(classes)
-    ica = ICA(statistic=statistic)
+    ica = ICA(statistic=statistic, soft=soft)
     ica.fit(graph, seed=0)
     P = ica.predict_proba(graph)
     np.testing.assert_array_equal(P.argmax(axis=1), graph.labels)
@@ -33,7 +34,7 @@ def test_an_iteration_goes_on_from_the_labels_before() -> None:
     graph = small_graph(network, labels, train=[0, 1, 12, 13], features=np.ones((24, 1)))
     right = []
     for iterations in (1, 30):
-        ica = ICA(C=100.0, iterations=iterations)
+        ica = ICA(C=100.0, soft=False, iterations=iterations)
         ica.fit(graph, seed=3)
         right.append(int((ica.predict_proba(graph).argmax(axis=1) == labels).sum()))
     assert right[0] < right[1] == 24

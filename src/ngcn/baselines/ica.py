@@ -7,8 +7,9 @@ the bootstrap, order and iterations that T. Kipf and M. Welling describe, ICLR 2
 .. math:: y_i \leftarrow \arg\max_c \; p_c\big(x_i, \mathrm{stat}\{y_j : j \in N(i)\}\big), \qquad
     p = \mathrm{softmax}\big(W_x x_i + W_s \, \mathrm{stat} + b\big)
 
-``stat`` is how many (count) or which share (proportion) of the neighbours have each class. Both classifiers are
-scikit-learn's logistic regression; rows of X are divided by their length.
+``stat`` is how many (count) or which share (proportion) of the neighbours have each class; with ``soft``, a node's
+:math:`y_i` is p itself and not its largest entry alone. Both classifiers are scikit-learn's logistic regression; rows
+of X are divided by their length.
 
 Settings, chosen on validation accuracy (docs/baselines.md): the same for all datasets.
 """
@@ -16,7 +17,7 @@ Settings, chosen on validation accuracy (docs/baselines.md): the same for all da
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,6 +26,9 @@ from scipy.special import softmax
 from ngcn.baselines.protocol import Baseline, BaselineError, one_hot, undirected
 from ngcn.graph import Graph
 
+if TYPE_CHECKING:
+    from sklearn.linear_model import LogisticRegression
+
 
 @dataclass(kw_only=True)
 class ICA(Baseline):
@@ -32,8 +36,9 @@ class ICA(Baseline):
 
     title: ClassVar[str] = "ICA"
 
-    C: float = 100.0  # scikit-learn's: the smaller, the more regularisation
+    C: float = 30.0  # scikit-learn's: the smaller, the more regularisation
     statistic: str = "proportion"  # or count
+    soft: bool = True  # neighbours count by their probabilities, not by their likeliest class
     iterations: int = 10
 
     def __post_init__(self) -> None:
@@ -53,26 +58,32 @@ class ICA(Baseline):
         if self.statistic == "proportion":
             S = normalize(S, norm="l1")
 
-        classifier = LogisticRegression(C=self.C, max_iter=1000)
-        Y = one_hot(graph)
         classes = np.unique(labels[train])
-        Y[~train] = np.eye(graph.classes)[classifier.fit(X[train], labels[train]).predict(X[~train])]
+
+        def decide(logits: np.ndarray) -> np.ndarray:
+            return softmax(logits, axis=-1) if self.soft else np.eye(len(classes))[logits.argmax(axis=-1)]
+
+        Y = one_hot(graph)[:, classes]
+        classifier = LogisticRegression(C=self.C, max_iter=1000).fit(X[train], labels[train])
+        W, bias = _weights(classifier)
+        Y[~train] = decide(X[~train] @ W + bias)
         classifier.fit(sp.hstack([X, S @ Y], format="csr")[train], labels[train])
 
-        W_x, W_s = np.split(classifier.coef_.T, [X.shape[1]])
-        if len(classes) == 2:  # scikit-learn has one row of weights then, for the second class
-            W_x, W_s = (np.hstack([-W / 2, W / 2]) for W in (W_x, W_s))
-        bias = classifier.intercept_ if len(classes) > 2 else classifier.intercept_ * np.array([-0.5, 0.5])
-        by_features = X @ W_x + bias
+        W, bias = _weights(classifier)
+        by_features, W_s = X @ W[: X.shape[1]] + bias, W[X.shape[1] :]
         random = np.random.default_rng(seed)
         for _ in range(self.iterations):
             for i in random.permutation(np.flatnonzero(~train)):
                 of_i = slice(S.indptr[i], S.indptr[i + 1])
-                statistic = S.data[of_i] @ Y[S.indices[of_i]]
-                Y[i] = 0
-                Y[i, classes[np.argmax(by_features[i] + statistic @ W_s)]] = 1
+                Y[i] = decide(by_features[i] + S.data[of_i] @ Y[S.indices[of_i]] @ W_s)
         self.probabilities_ = np.zeros((graph.nodes, graph.classes))
         self.probabilities_[:, classes] = softmax(by_features + S @ Y @ W_s, axis=1)
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         return self.probabilities_
+
+
+def _weights(classifier: LogisticRegression) -> tuple[np.ndarray, np.ndarray]:
+    """A column of weights per class, and the intercepts; for two classes, scikit-learn has those of the second only."""
+    W, bias = classifier.coef_.T, classifier.intercept_
+    return (np.hstack([-W / 2, W / 2]), np.hstack([-bias / 2, bias / 2])) if len(bias) == 1 else (W, bias)
