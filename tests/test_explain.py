@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import networkx
 import numpy as np
@@ -98,6 +99,15 @@ def test_a_vote_is_the_weight_times_what_the_power_says_by_itself() -> None:
 @pytest.mark.parametrize(("model", "classifier"), KINDS)
 def test_points_are_the_slope_and_without_is_the_truth(model: str, classifier: str, multilabel: bool) -> None:
     explained = explainer(model, classifier, multilabel=multilabel)
+    check_against_brute_force(explained)
+
+
+@pytest.mark.parametrize("model", ["ngcn", "nsage"])
+def test_dense_features(model: str) -> None:
+    graph = random_graph()
+    dense = np.random.default_rng(1).standard_normal((30, 12)).astype(np.float32)
+    explained = explainer(model, "attention", graph=replace(graph, features=dense))
+    assert explained.X.dense_is_faster
     check_against_brute_force(explained)
 
 

@@ -14,7 +14,7 @@ class Watched(Features):
 
     def __init__(self, X: Features, node: int | None = None, feature: int | None = None) -> None:
         self.__dict__.update(X.__dict__)
-        self.node, self.feature = node, feature
+        self.original, self.node, self.feature = X, node, feature
         self.products: list[tuple[Tensor, Tensor, Tensor]] = []  # W, X W, and which of its rows are in reach
         self.inputs: list[Tensor] = []  # X itself, for graph models that take it dense
 
@@ -31,7 +31,12 @@ class Watched(Features):
         if reach is not None:
             near = torch.from_numpy(reach.distance <= reach.limits[:, None])
         self.products.append((W, XW, near[:, :, None]))
-        return XW
+        return XW.clone()  # a layer may add to it in place
+
+    @property
+    def _dense(self) -> Tensor:
+        """What :meth:`times` multiplies with where that is faster; it leaves out and remembers by itself."""
+        return self.original._dense
 
     def dense(self) -> Tensor:
         X = super().dense()
