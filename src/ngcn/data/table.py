@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import zlib
 from collections import Counter
@@ -155,7 +156,7 @@ def read_table(path: str | Path) -> Table:
         raise DatasetError(f"{path} cannot be read: {trouble.strerror}.") from None
     except (EOFError, zlib.error):
         raise DatasetError(f"{path} is a gzip file that is cut off or damaged; copy or make it again.") from None
-    if not content.strip():
+    if not content.removeprefix(codecs.BOM_UTF8).strip():
         raise DatasetError(f"{path} is empty; it needs a first line with the names of the columns.")
     if ending.endswith(".parquet"):
         return Table(_parquet(content, path), str(path))
