@@ -172,7 +172,7 @@ def _parquet(content: bytes, path: Path) -> pa.Table:
 
 
 def _csv(content: bytes, path: Path) -> pa.Table:
-    content = content.removeprefix(b"\xef\xbb\xbf")
+    content = content.removeprefix(codecs.BOM_UTF8)
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
     try:
