@@ -72,7 +72,8 @@ def products(network: Network, A_hat: Operator, X: Features, rows: Tensor) -> di
             "torch CSR": lambda: X_t @ wide,
         },
     }
-    for layer, Z, within in (("1", XW, reach), ("2", HW, after)):
+    narrower = H if second.linear.width_in < second.linear.width_out else HW
+    for layer, Z, within in (("1", XW, reach), ("2", narrower, after)):
         ours = ours_propagate(Z, within)
         rival = {"torch CSR": _quietly(lambda Z=Z: torch_propagate(Z))}  # type: ignore[misc]
         found[f"Â^k Z, layer {layer}"] = {"ngcn": _quietly(ours["forward"]), **rival}
