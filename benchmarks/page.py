@@ -32,12 +32,12 @@ def plot_steps(results: list[dict[str, Any]], path: Path) -> None:
         for place, result in enumerate(results):
             bars = {name: result["times"].get(f"{name}, {what}") for name in list(COLORS)[:3]}
             heights = {name: statistics.median(times) for name, times in bars.items() if times}
-            if what == "step":
+            if what == "step" and "floor" in result:
                 heights["floor"] = sum(ms for _, ms in result["floor"].values())
             for name, height in heights.items():
                 x = place + 0.2 * (list(COLORS).index(name) - 1.5)
                 panel.bar(x, height, 0.18, color=COLORS[name], label=name if place == 0 else None)
-                panel.text(x, height * 1.08, f"{height:.3g}", ha="center", fontsize=7)
+                panel.text(x, height * 1.08, _short(height), ha="center", fontsize=7)
         panel.set(yscale="log", title="a training step" if what == "step" else "an evaluation", ylim=(1, None))
         panel.set_xticks(range(len(results)), [result["dataset"] for result in results])
         panel.spines[["top", "right"]].set_visible(False)
@@ -45,6 +45,14 @@ def plot_steps(results: list[dict[str, Any]], path: Path) -> None:
     panels[0].legend(frameon=False, fontsize=8, loc="upper left")
     panels[0].set_ylim(1, 10 * panels[0].get_ylim()[1])
     figure.savefig(path)
+
+
+def _short(ms: float) -> str:
+    """
+    >>> _short(14.21), _short(6417.8), _short(21001.1)
+    ('14', '6.4 s', '21 s')
+    """
+    return f"{ms:.2g}" if ms < 100 else f"{ms:.0f}" if ms < 1000 else f"{ms / 1000:.2g} s"
 
 
 def plot_scaling(results: dict[str, list[dict[str, Any]]], path: Path) -> None:
