@@ -67,3 +67,10 @@ def test_one_seed_takes_no_process(graph: Graph, tmp_path: Path) -> None:
         graph, replace(SMALL, seeds=1, seed=7), tmp_path / "run", on_progress=lambda b: boards.append(b.copy())
     )
     assert list(run.seeds) == [7] and run.finished(7) and boards[-1][0, 0] == 12
+
+
+def test_one_worker_trains_all_seeds_too(graph: Graph, finished: tuple[Path, list[np.ndarray]], tmp_path: Path) -> None:
+    train_seeds(graph, SMALL, tmp_path / "run", threads=1)
+    for seed in range(3):
+        file = Path(f"seed-{seed}") / "weights.safetensors"
+        assert (tmp_path / "run" / file).read_bytes() == (finished[0] / file).read_bytes()

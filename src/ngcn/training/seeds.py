@@ -114,9 +114,12 @@ def _train_there(graph: Graph, run: Run, seed: int, row: int, board_path: Path, 
     board = Board(board_path, run.config.seeds)
     _pin(board_path.parent, workers)
 
+    def orphaned() -> bool:  # with one worker, this is the parent
+        return parent not in (os.getpid(), os.getppid())
+
     def on_step(step: Step) -> None:
         board.seeds[row] = step.step, step.best_step, step.best_val
-        if board.stop.any() or os.getppid() != parent:
+        if board.stop.any() or orphaned():
             raise Interrupted
 
     if board.stop.any():
@@ -125,7 +128,7 @@ def _train_there(graph: Graph, run: Run, seed: int, row: int, board_path: Path, 
         fit(graph, run.config, seed, folder=run.seed_folder(seed), on_step=on_step)
         board.seeds[row, 0] = run.config.progress_steps
     except Interrupted:
-        if os.getppid() != parent:  # nobody is left to hand over to
+        if orphaned():  # nobody is left to hand over to
             os._exit(1)
 
 
