@@ -147,6 +147,10 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
         {"edges.csv": None, "nodes.csv": None, "g.npz": b"PK nothing"},
         ["g.npz is damaged, cut off or no .npz"],
     ),
+    "npz that seems encrypted": (
+        {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**FLAT).replace(b"PK\1\2-\3-\0\0\0", b"PK\1\2-\3-\0\1\0")},
+        ["g/g.npz is damaged: File"],
+    ),
     "npz of something": (
         {"edges.csv": None, "nodes.csv": None, "g.npz": npz(a=np.ones(3))},
         ["has neither adj_indptr nor edges", "docs/own-data.md"],

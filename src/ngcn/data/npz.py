@@ -16,6 +16,9 @@ from ngcn.data.catalog import DatasetError
 from ngcn.data.table_features import bag_or_not
 from ngcn.graph import Graph
 
+# What zipfile and numpy raise: RuntimeError is for what looks like encryption or a later version of zip
+DAMAGE = (OSError, EOFError, ValueError, RuntimeError, SyntaxError, MemoryError, zlib.error, zipfile.BadZipFile)
+
 
 def read_npz(
     path: str | Path,
@@ -74,7 +77,7 @@ class _Arrays:
             with zipfile.ZipFile(path) as archive:
                 self.names = [member.removesuffix(".npy") for member in archive.namelist()]
             self.file = np.load(path, allow_pickle=False)
-        except (OSError, ValueError, EOFError, zipfile.BadZipFile) as trouble:
+        except DAMAGE as trouble:
             raise DatasetError(f"{path} is damaged, cut off or no .npz file: {trouble}.") from None
 
     def __contains__(self, name: str) -> bool:
@@ -85,12 +88,12 @@ class _Arrays:
             raise DatasetError(f"{self.path} has no array {name!r}; it has {', '.join(self.names[:12])}.")
         try:
             return self.file[name]
-        except ValueError:
-            raise DatasetError(
-                f"The array {name!r} of {self.path} is not of numbers or text but of Python objects, which could run "
-                "code when loaded; save it as plain numbers."
-            ) from None
-        except (OSError, EOFError, zlib.error, zipfile.BadZipFile, SyntaxError) as trouble:
+        except DAMAGE as trouble:
+            if "allow_pickle" in str(trouble):
+                raise DatasetError(
+                    f"The array {name!r} of {self.path} is not of numbers or text but of Python objects, which could "
+                    "run code when loaded; save it as plain numbers."
+                ) from None
             raise DatasetError(f"The array {name!r} of {self.path} is damaged: {trouble}.") from None
 
     def find(self, name: str) -> Any:
