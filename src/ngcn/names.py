@@ -11,3 +11,14 @@ MODELS = {
     "walk-coefficients": "Walk coefficients",
 }
 METRICS = {"accuracy": "Accuracy", "micro_f1": "Micro-F1", "macro_f1": "Macro-F1"}
+
+
+def title_of(model: str) -> str:
+    """What a model or a baseline is called.
+
+    >>> title_of("ngcn"), title_of("lp")
+    ('N-GCN', 'LP')
+    """
+    from ngcn.baselines import BASELINES  # here, since it takes long to import
+
+    return MODELS[model] if model in MODELS else BASELINES[model].title

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from ngcn.cli import datasets, evaluate, explain, export, predict, report, train
+from ngcn.cli import datasets, evaluate, explain, export, predict, report, reproduce, train
 from ngcn.cli._errors import Verbs
 
 app = typer.Typer(
@@ -21,6 +21,7 @@ app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)
 app.command("report")(report.report)
 app.command("export")(export.export)
+app.command("reproduce")(reproduce.reproduce)
 app.add_typer(datasets.app, name="datasets")
 
 

@@ -15,6 +15,7 @@ from ngcn.names import METRICS, MODELS
 if TYPE_CHECKING:
     import numpy as np
 
+    from ngcn.experiments.section import Section
     from ngcn.training.config import Config
     from ngcn.training.run import Run
 
@@ -101,6 +102,18 @@ def show(run: Run) -> None:
     console.print("Run folder:", Text(str(run.folder), "bold"), soft_wrap=True)
 
 
+def section(found: Section) -> None:
+    """The tables of an experiment, on stdout."""
+    from ngcn.experiments.section import Table
+
+    console = Console(highlight=False, markup=False)
+    console.print()
+    console.print(f"{found.title} ({found.done} of {found.cells} trainings)", style="bold")
+    for part in found.parts:
+        if isinstance(part, Table):
+            console.print(part.shown())
+
+
 def _title(config: Config) -> str:
     if config.is_baseline:
         from ngcn.baselines import BASELINES
@@ -108,7 +121,7 @@ def _title(config: Config) -> str:
         own = ", ".join(f"{name}={value}" for name, value in config.settings.items())
         return f"{BASELINES[config.model].title} on {config.graph_name}" + (f": {own}" if own else "")
     title = f"{MODELS[config.model]} on {config.graph_name}"
-    if len(config.powers) * config.replicas == 1:
+    if config.towers == 1:
         return title
     regular = config.powers == tuple(range(len(config.powers)))
     powers = f"K={len(config.powers)}" if regular else f"powers {', '.join(map(str, config.powers))}"

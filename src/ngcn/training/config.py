@@ -136,10 +136,10 @@ class Config:
         put("l2", check.number("l2", self.l2, "of 0 or more", lambda x: x >= 0))
         check.yes_or_no("intermediate", self.intermediate)
         network_of = {"gcn": "ngcn", "sage": "nsage"}.get(self.model)
-        if network_of and self.classifier == "identity" and (towers := len(self.powers) * self.replicas) > 1:
+        if network_of and self.classifier == "identity" and self.towers > 1:
             raise ConfigError(
-                f"The identity classifier passes on a single tower, but powers and replicas make {towers}; use --model "
-                f"{network_of}, or join them with --classifier attention."
+                f"The identity classifier passes on a single tower, but powers and replicas make {self.towers}; use "
+                f"--model {network_of}, or join them with --classifier attention."
             )
 
     @property
@@ -150,6 +150,11 @@ class Config:
     @property
     def is_baseline(self) -> bool:
         return self.steps is None
+
+    @property
+    def towers(self) -> int:
+        """How many graph models there are; none in a baseline."""
+        return 0 if self.is_baseline else len(self.powers) * self.replicas
 
     @property
     def progress_steps(self) -> int:

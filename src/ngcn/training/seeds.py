@@ -86,18 +86,11 @@ def _train_here(graph: Graph, run: Run, board: Board, signals: Signals, threads:
 def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> None:
     unfinished = [(row, seed) for row, seed in enumerate(run.seeds) if not run.finished(seed)]
     run = Run(run.folder.absolute(), run.config)  # workers of an earlier call may stand in another folder
-    # Workers inherit the mask: Ctrl-C and `kill` on the whole group are for this process alone, which then tells them.
-    for tracker in (multiprocessing.resource_tracker, loky.backend.resource_tracker):
-        tracker.ensure_running()  # before, since starting one takes the mask off again
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    try:
-        with parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
-            # The graph is mapped into memory, not copied; "c": to the kernels, a read-only array is another type
-            parallel = Parallel(return_as="generator_unordered", batch_size=1, mmap_mode="c")
-            task, parent = delayed(_train_there), os.getpid()
-            done = parallel(task(graph, run, seed, row, board.path, workers, parent) for row, seed in unfinished)
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    with deaf_to_signals(), parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
+        # The graph is mapped into memory, not copied; "c": to the kernels, a read-only array is another type
+        parallel = Parallel(return_as="generator_unordered", batch_size=1, mmap_mode="c")
+        task, parent = delayed(_train_there), os.getpid()
+        done = parallel(task(graph, run, seed, row, board.path, workers, parent) for row, seed in unfinished)
     try:
         for _ in done:
             pass
@@ -107,6 +100,19 @@ def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> N
         ) from None
     finally:
         board.stop[:] = 1  # after an error in one seed the others stop too
+
+
+@contextmanager
+def deaf_to_signals() -> Iterator[None]:
+    """Processes that start while this is open inherit its mask: Ctrl-C and `kill` on the whole group are for this
+    process alone, which then tells them."""
+    for tracker in (multiprocessing.resource_tracker, loky.backend.resource_tracker):
+        tracker.ensure_running()  # before, since starting one takes the mask off again
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
 def _train_there(graph: Graph, run: Run, seed: int, row: int, board_path: Path, workers: int, parent: int) -> None:

@@ -1,0 +1,174 @@
+"""`ngcn reproduce`: the paper's tables and figures, trained from scratch and set beside the published numbers."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from ngcn.cli import _screen
+from ngcn.training.config import ConfigError
+
+if TYPE_CHECKING:
+    from ngcn.experiments import Cell, Store
+
+WHAT = ("table2", "table3", "table4", "sensitivity", "noise", "attention", "tsne")
+LINE_SECONDS = 60.0  # between two lines of progress where there is no terminal
+
+
+def reproduce(
+    what: Annotated[str, typer.Argument(metavar="WHAT", help=f"{', '.join(WHAT)}, or all.")],
+    datasets: Annotated[
+        str | None,
+        typer.Option(help="Which datasets, with commas [dim](citeseer,cora,pubmed)[/dim].", show_default=False),
+    ] = None,
+    seeds: Annotated[
+        int | None,
+        typer.Option(min=1, help="Seeds of each configuration [dim](the paper's number)[/dim].", show_default=False),
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="A taste: few seeds, few configurations, minutes.")] = False,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Trainings at a time [dim](one per core)[/dim].", show_default=False)
+    ] = None,
+    results: Annotated[
+        Path, typer.Option(help="The folder that keeps the outcomes; the page is written to the same name with .md.")
+    ] = Path("results"),
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what there is to train and how long it takes.")
+    ] = False,
+    draw: Annotated[bool, typer.Option("--draw", help="Train nothing; draw what is there.")] = False,
+) -> None:
+    """Train what a table or figure of the paper needs, and set it beside the published numbers.
+
+    What is done is kept: a command that was stopped, or is given again, goes on where it was.
+
+    Example: [bold]ngcn reproduce table2 --quick[/bold]
+    """
+    names = _names(what)
+    with _screen.busy("Loading torch"):
+        from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of, run
+        from ngcn.experiments.cost import seconds
+        from ngcn.experiments.page import write_page
+
+    plan = Plan(_datasets(datasets), seeds, quick)
+    store = Store(results)
+    store.refresh()
+    cells = cells_of(names, plan)
+    todo = [cell for cell in cells if cell not in store]
+    cores = jobs or len(os.sched_getaffinity(0))
+    if dry_run:
+        for name in names:
+            own = EXPERIMENTS[name].cells(plan)
+            missing = [cell for cell in own if cell not in store]
+            left = _duration(seconds(missing, store, cells) / cores)
+            print(f"{name}: {len(own)} trainings, {len(missing)} of them to do: {left}")
+        left = _duration(seconds(todo, store, cells) / cores)
+        print(f"Together, each once: {len(cells)} trainings, {len(todo)} to do: {left} on {cores} cores (estimated).")
+        return
+
+    failed: dict[str, str] = {}
+    if not draw and todo:
+        estimate = seconds(todo, store, cells) / cores
+        _screen.note(
+            f"{len(todo)} of {len(cells)} trainings to do, {_duration(estimate)} on {cores} cores (estimated)."
+        )
+        with _progress(todo, store) as on_done:
+            try:
+                failed = run(cells, store, cores, on_done)
+            except KeyboardInterrupt:
+                store.refresh()
+                store.write_summary()
+                raise KeyboardInterrupt("Stopped; the same command goes on from here.") from None
+    store.write_summary()
+    every = {name: experiment.section(store, plan) for name, experiment in EXPERIMENTS.items()}
+    page = results.with_name(f"{results.name}.md")
+    write_page(page, every, store, plan)
+    for name in names:
+        _screen.section(every[name])
+    for name, why in failed.items():
+        _screen.note(f"{name} failed: {why}")
+    print(f"Results: {page}")
+    if failed:
+        raise typer.Exit(1)
+
+
+def _names(what: str) -> tuple[str, ...]:
+    if what == "all":
+        return WHAT
+    if what not in WHAT:
+        raise ConfigError(f"There is no experiment {what!r}; choose one of {', '.join(WHAT)}, or all.")
+    return (what,)
+
+
+def _datasets(text: str | None) -> tuple[str, ...]:
+    """Those asked for; else all that can be had."""
+    from ngcn.data.catalog import DATASETS as CATALOG
+    from ngcn.data.catalog import whereabouts
+    from ngcn.experiments.grid import CITATION, DATASETS
+
+    if text is None:
+        if whereabouts(CATALOG["ppi"])[0] == "files needed":
+            return CITATION
+        return DATASETS
+    asked = [name.strip() for name in text.split(",") if name.strip()]
+    for name in asked:
+        if name not in DATASETS:
+            raise ConfigError(f"There is no dataset {name!r} in the paper; choose from {', '.join(DATASETS)}.")
+    return tuple(name for name in DATASETS if name in asked)
+
+
+@contextmanager
+def _progress(todo: list[Cell], store: Store) -> Iterator[Callable[[Cell, dict[str, Any]], None]]:
+    """Cells done, the best so far and the time left: a bar on a terminal, a line a minute elsewhere."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    from ngcn.experiments.cost import rough_seconds
+    from ngcn.names import title_of
+
+    console = Console(stderr=True, soft_wrap=True, highlight=False)
+    work = {cell.key: rough_seconds(cell) for cell in todo}
+    total, started, said = sum(work.values()), time.monotonic(), time.monotonic()
+    done, best = 0, (0.0, "")
+    bar = Progress(
+        TextColumn("[bold]Training"),
+        BarColumn(bar_width=_screen.BAR),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[news]}"),
+        TimeElapsedColumn(),
+        console=console,
+        disable=not console.is_terminal,
+    )
+    with bar:
+        task = bar.add_task("", total=len(todo), news="compiling on first use")
+
+        def on_done(cell: Cell, outcome: dict[str, Any]) -> None:
+            nonlocal done, best, said
+            done += 1
+            left = sum(work.values()) - work.pop(cell.key, 0.0)
+            label = f"{title_of(cell.setup.config.model)} on {cell.setup.config.graph_name}"
+            best = max(best, (outcome["val"], label))
+            elapsed = time.monotonic() - started
+            remaining = elapsed * left / max(total - left, 1e-9)
+            news = f"best val {100 * best[0]:.1f} % ({best[1]}), {_duration(remaining)} left"
+            bar.update(task, completed=done, news=news)
+            if not console.is_terminal and time.monotonic() - said > LINE_SECONDS:
+                said = time.monotonic()
+                console.print(f"{done} of {len(todo)} done, {news}", markup=False)
+
+        yield on_done
+
+
+def _duration(seconds: float) -> str:
+    """
+    >>> _duration(40), _duration(400), _duration(40_000)
+    ('40 s', '7 min', '11.1 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -1,0 +1,68 @@
+"""The figure of the attention weights: which powers N-GCN listens to while features vanish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ngcn.experiments import noise
+from ngcn.experiments.cell import Cell
+from ngcn.experiments.grid import Plan
+from ngcn.experiments.section import Figure, Section, Table, panels
+from ngcn.experiments.store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+TITLE = "Attention over scales"
+
+
+def cells(plan: Plan) -> list[Cell]:
+    """Those of N-GCN in the figure on missing features."""
+    return [one for one in noise.cells(plan) if one.setup.config.model == "ngcn"]
+
+
+def weights(store: Store, plan: Plan) -> dict[float, np.ndarray]:
+    """For each share of removed features, the mean weight of every power over seeds; shares that were not run are not
+    there."""
+    found = {share: store.outcomes(noise.group("ngcn", share, plan)) for share in noise.shares(plan)}
+    return {
+        share: np.mean([outcome["scale_weights"] for outcome in outcomes], axis=0)
+        for share, outcomes in found.items()
+        if outcomes
+    }
+
+
+def section(store: Store, plan: Plan) -> Section:
+    found = weights(store, plan)
+    rows = [[f"{100 * share:.0f} %", *(f"{weight:.3f}" for weight in row)] for share, row in found.items()]
+    header = ["removed", *(f"Â^{power}" for power in range(len(next(iter(found.values()), ()))))]
+    parts: list[str | Table | Figure] = [
+        "The attention weights m of N-GCN (K = 6, r = 4), summed over the towers of a power, mean over seeds, while "
+        "features are removed from Cora.",
+    ]
+    if found:
+        parts += [
+            Figure(
+                "attention", "Attention weight of each power over the share of features removed", lambda: _draw(found)
+            ),
+            Table("Attention weights", header, rows),
+        ]
+    return Section(TITLE, len(store.outcomes(cells(plan))), len(cells(plan)), parts)
+
+
+def _draw(found: dict[float, np.ndarray]) -> Drawing:
+    drawing, grid = panels(1, 1, width=6.4, height=4)
+    panel = grid[0, 0]
+    panel.grid(visible=False)
+    table = np.array(list(found.values()))
+    image = panel.imshow(table, cmap="cividis", aspect="auto", vmin=0)
+    for (row, column), weight in np.ndenumerate(table):
+        ink = "black" if weight > table.max() / 2 else "white"
+        panel.text(column, row, f"{weight:.2f}", ha="center", va="center", fontsize=8, color=ink)
+    panel.set_xticks(range(table.shape[1]), [f"$\\hat{{A}}^{power}$" for power in range(table.shape[1])])
+    panel.set_yticks(range(len(found)), [f"{100 * share:.0f} %" for share in found])
+    panel.set(xlabel="power", ylabel="features removed")
+    drawing.colorbar(image, label="attention weight")
+    return drawing

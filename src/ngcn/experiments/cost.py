@@ -1,0 +1,46 @@
+"""How long cells will take: a rough count of the work, put right by the cells that are done."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from statistics import median
+
+from ngcn.data.catalog import DATASETS
+from ngcn.experiments.cell import Cell
+from ngcn.experiments.store import Store
+
+NON_ZEROS = {"cora": 49_216, "citeseer": 105_165, "pubmed": 988_031}  # of the features
+# Seconds on one core of a 2.6 GHz server: a step as such, and what it takes per million multiplications
+OVERHEAD, PER_MILLION = 0.003, 0.001
+BASELINE_SECONDS = {  # of a seed on Cora; the others by the number of their nodes
+    "lp": 0.2,
+    "manireg": 0.3,
+    "semiemb": 5.0,
+    "deepwalk": 11.0,
+    "ica": 1.1,
+    "planetoid": 20.0,
+    "gcn-kipf": 1.5,
+    "sage-lstm": 35.0,
+    "sage-pool": 9.0,
+}
+
+
+def rough_seconds(cell: Cell) -> float:
+    """On a machine like the one that the constants were measured on."""
+    config = cell.setup.config
+    dataset = DATASETS[config.dataset]
+    if config.is_baseline:
+        return BASELINE_SECONDS[config.model] * dataset.nodes / DATASETS["cora"].nodes
+    non_zeros = NON_ZEROS.get(config.dataset, dataset.nodes * dataset.features)
+    towers = len(config.powers) * config.replicas
+    columns = config.hidden * (config.layers - 1) + dataset.classes
+    multiply = non_zeros * towers * config.hidden
+    walk = 2 * dataset.edges * sum(config.powers) * config.replicas * columns
+    dense = dataset.nodes * towers * config.hidden * columns
+    return config.steps * (OVERHEAD + PER_MILLION * (multiply + walk + dense) / 1e6)
+
+
+def seconds(cells: Iterable[Cell], store: Store, seen: Iterable[Cell] = ()) -> float:
+    """Of one core, for ``cells``; the cells ``seen`` that ``store`` has tell how fast this machine is."""
+    ratios = [outcome["seconds"] / rough_seconds(cell) for cell in seen if (outcome := store.get(cell))]
+    return sum(map(rough_seconds, cells)) * (median(ratios) if ratios else 1.0)

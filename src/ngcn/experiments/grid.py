@@ -1,0 +1,44 @@
+"""The configurations that the paper trains, and how many of them a plan asks for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+from ngcn.experiments.cell import Cell, Setup
+from ngcn.training.config import Config
+
+DATASETS = ("citeseer", "cora", "pubmed", "ppi")  # in the order of the paper's table
+CITATION = DATASETS[:3]
+STEPS = (2, 3, 4, 5, 6)  # K: powers 0 to K-1
+REPLICAS = (1, 2, 4)  # r
+QUICK_SEEDS = 3
+CLASSIFIERS = ("fc", "attention")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much to compute: which datasets, how many seeds (the paper's number if None), and whether a taste will do."""
+
+    datasets: tuple[str, ...] = CITATION
+    seeds: int | None = None
+    quick: bool = False
+
+    def cells(self, setup: Setup, seeds: int) -> list[Cell]:
+        """A cell for each seed of the plan; ``seeds`` is what the paper has."""
+        return setup.cells(self.seeds or (QUICK_SEEDS if self.quick else seeds))
+
+
+def setup(dataset: str, model: str, **settings: Any) -> Setup:
+    return Setup(Config(dataset=dataset, model=model, **settings))
+
+
+def sweep(dataset: str, model: str, quick: bool = False) -> list[Setup]:
+    """N-GCN or N-SAGE over K, r and the classifier; quickly, only the largest."""
+    if quick:
+        return [setup(dataset, model, powers=max(STEPS), replicas=max(REPLICAS), classifier="attention")]
+    return [
+        setup(dataset, model, powers=K, replicas=r, classifier=classifier)
+        for classifier, K, r in product(CLASSIFIERS, STEPS, REPLICAS)
+    ]

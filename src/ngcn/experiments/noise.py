@@ -1,0 +1,82 @@
+"""The figure on missing features: accuracy on Cora while words are taken away."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from ngcn.experiments.cell import Cell
+from ngcn.experiments.grid import Plan, setup
+from ngcn.experiments.scores import NOT_RUN, Runs
+from ngcn.experiments.section import COLORS, MARKERS, Figure, Section, Table, panels
+from ngcn.experiments.store import Store
+from ngcn.names import MODELS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+TITLE = "Missing features"
+DATASET = "cora"
+SEEDS = 10
+ROWS = ("ngcn", "nsage", "dcnn", "gcn", "sage")  # with their default settings: K = 6, r = 4, attention
+
+
+def shares(plan: Plan) -> tuple[float, ...]:
+    return (0.0, 0.5, 0.9) if plan.quick else tuple(tenth / 10 for tenth in range(11))
+
+
+def group(model: str, share: float, plan: Plan) -> list[Cell]:
+    """The seed draws what is removed as well, so that all models miss the same words."""
+    return plan.cells(replace(setup(DATASET, model), removed=share), SEEDS)
+
+
+def cells(plan: Plan) -> list[Cell]:
+    if DATASET not in plan.datasets:
+        return []
+    return [one for model in reversed(ROWS) for share in shares(plan) for one in group(model, share, plan)]
+
+
+def section(store: Store, plan: Plan) -> Section:
+    rows = []
+    for model in ROWS:
+        found = [Runs.of(store, group(model, share, plan)) for share in shares(plan)]
+        rows.append([MODELS[model], *(f"{runs.test:.1f}" if len(runs) else NOT_RUN for runs in found)])
+    header = ["removed", *(f"{share:.0%}".replace("%", " %") for share in shares(plan))]
+    return Section(
+        TITLE,
+        len(store.outcomes(cells(plan))),
+        len(cells(plan)),
+        [
+            f"Cora, with a share of the words of every paper removed at random: test accuracy in %, mean over {SEEDS} "
+            "runs, each with removals of its own that are the same for all models. Default settings (N-GCN and N-SAGE: "
+            "K = 6, r = 4, attention).",
+            Figure(
+                "noise",
+                "Test accuracy over the share of features removed, a line per model",
+                lambda: _draw(store, plan),
+            ),
+            Table("Cora with features removed", header, rows),
+        ],
+    )
+
+
+def _draw(store: Store, plan: Plan) -> Drawing:
+    drawing, grid = panels(1, 1, width=6.4, height=4)
+    panel = grid[0, 0]
+    for number, model in enumerate(ROWS):
+        line = [(share, runs) for share in shares(plan) if len(runs := Runs.of(store, group(model, share, plan)))]
+        if line:
+            panel.errorbar(
+                [100 * share for share, _ in line],
+                [runs.test for _, runs in line],
+                [runs.deviation for _, runs in line],
+                color=COLORS[number],
+                marker=MARKERS[number],
+                label=MODELS[model],
+                capsize=2,
+                linewidth=1.5,
+            )
+    panel.set(xlabel="features removed, %", ylabel="test accuracy, %", title="Cora")
+    if panel.get_legend_handles_labels()[0]:
+        panel.legend(frameon=False)
+    return drawing

@@ -1,0 +1,81 @@
+"""The page of results, from what a store has: claims, tables, figures, and how they came about."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from importlib.metadata import version
+from pathlib import Path
+
+from ngcn.experiments.claims import verdicts
+from ngcn.experiments.grid import Plan
+from ngcn.experiments.section import Figure, Section, Table
+from ngcn.experiments.store import Store
+from ngcn.training._files import atomic, write_text
+
+DPI = 160
+
+
+def write_page(path: Path, sections: dict[str, Section], store: Store, plan: Plan) -> None:
+    """Write ``path`` (Markdown), and the figures into the folder of the store, next to it."""
+    seconds = sum(outcome["seconds"] for outcome in store.everything())
+    lines = [
+        "# Results",
+        "",
+        "Every table and figure of the paper, from scratch, beside the published numbers. This page is written by "
+        f"`ngcn reproduce` from the outcomes in [summary.jsonl]({store.folder.name}/summary.jsonl): {len(store)} "
+        f"trainings, {seconds / 3600:.1f} hours of one core.",
+        "",
+        f"{_machine()}; ngcn {version('ngcn')}{_commit()}.",
+        "",
+        "## What the paper claims",
+        "",
+        "| claim | | evidence (mean test accuracy in %) |",
+        "|---|---|---|",
+        *(f"| {v.claim} | **{v.word}** | {v.evidence} |" for v in verdicts(store, plan)),
+        "",
+    ]
+    for name, section in sections.items():
+        lines += [f"## {section.title}", "", f"`ngcn reproduce {name}`{_progress(section)}", ""]
+        for part in section.parts if section.done else []:
+            lines += [_markdown(part, store.folder), ""]
+    write_text(path, "\n".join(lines))
+
+
+def _progress(section: Section) -> str:
+    if section.done == section.cells:
+        return f": {section.cells} trainings."
+    if not section.done:
+        return ": not run yet."
+    return f": **{section.done} of {section.cells}** trainings so far; figures are of those."
+
+
+def _markdown(part: str | Table | Figure, folder: Path) -> str:
+    if isinstance(part, str):
+        return part
+    if isinstance(part, Table):
+        return f"**{part.title}**\n\n{part.markdown()}"
+    drawing = part.draw()
+    with atomic(folder / f"{part.name}.png") as temporary:
+        drawing.savefig(temporary, format="png", dpi=DPI)
+    return f"![{part.alt}]({folder.name}/{part.name}.png)"
+
+
+def _machine() -> str:
+    """The processor and its cores."""
+    name = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        name = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), name)
+    return f"{name}, {os.cpu_count()} cores"
+
+
+def _commit() -> str:
+    """The commit of the source, where it is in a repository."""
+    try:
+        where = Path(__file__).parent
+        found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=where, capture_output=True, text=True)
+    except OSError:
+        return ""
+    return f", commit {found.stdout.strip()}" if found.returncode == 0 else ""

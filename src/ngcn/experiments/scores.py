@@ -1,0 +1,82 @@
+"""From the outcomes of many seeds to the figures of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import mean, stdev
+
+from ngcn.experiments.cell import Cell, Outcome, Setup
+from ngcn.experiments.store import Store
+
+NOT_RUN = "–"
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The outcomes of one configuration, over seeds. Scores are in %."""
+
+    setup: Setup
+    outcomes: Sequence[Outcome]
+
+    @classmethod
+    def of(cls, store: Store, cells: Sequence[Cell]) -> Runs:
+        return cls(cells[0].setup, store.outcomes(cells))
+
+    def __len__(self) -> int:
+        return len(self.outcomes)
+
+    @property
+    def val(self) -> float:
+        """The mean validation score."""
+        return 100 * mean(outcome["val"] for outcome in self.outcomes)
+
+    @property
+    def test(self) -> float:
+        """The mean test score."""
+        return 100 * mean(outcome["test"] for outcome in self.outcomes)
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the test score over seeds; 0 of a single one."""
+        return 100 * stdev(outcome["test"] for outcome in self.outcomes) if len(self) > 1 else 0.0
+
+    @property
+    def best(self) -> Outcome:
+        """The seed with the best validation score, the first of several."""
+        return max(self.outcomes, key=lambda outcome: outcome["val"])
+
+    def __str__(self) -> str:
+        """
+        >>> from ngcn.training import Config
+        >>> str(Runs(Setup(Config()), [{"test": 0.8}, {"test": 0.81}]))
+        '80.5 ± 0.7'
+        """
+        if not len(self):
+            return NOT_RUN
+        return f"{self.test:.1f}" + (f" ± {self.deviation:.1f}" if len(self) > 1 else "")
+
+
+def paper_rule(groups: Sequence[Runs]) -> Outcome:
+    """The paper's figure: the run with the highest validation score of all seeds of all configurations.
+
+    Validation scores are counts of a few hundred nodes, so that several runs may share the highest. Among those,
+    the one whose configuration has the best mean validation score is taken; test scores have no say.
+    """
+    return max(groups, key=lambda runs: (runs.best["val"], runs.val)).best
+
+
+def chosen(groups: Sequence[Runs]) -> Runs:
+    """The configuration with the best mean validation score."""
+    return max(groups, key=lambda runs: runs.val)
+
+
+def difference(ours: float, published: float | None) -> str:
+    """
+    >>> difference(82.96, 83.0), difference(70.2, 71.2), difference(70, None)
+    ('0.0', '-1.0', '')
+    """
+    if published is None:
+        return ""
+    gap = round(ours - published, 1) + 0.0  # no -0.0
+    return f"{gap:+.1f}" if gap else "0.0"

@@ -1,0 +1,80 @@
+"""What an experiment has to show: sentences, tables and figures, for a page in Markdown or for the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+    from rich.table import Table as Shown
+
+# Okabe and Ito's colours, told apart by the colour-blind too
+COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
+MARKERS = ("o", "s", "^", "D", "v", "P", "X")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Rows of text under a header; the first column is a name, the others are figures.
+
+    Example:
+        >>> print(Table("Accuracy in %", ["", "ours"], [["GCN", "80.7"]]).markdown())
+        | | ours |
+        |---|---:|
+        | GCN | 80.7 |
+    """
+
+    title: str
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+    def markdown(self) -> str:
+        rule = "|---|" + "---:|" * (len(self.header) - 1)
+        lines = [self.header, *self.rows]
+        head, *body = ["| " + " | ".join(line) + " |" for line in lines]
+        return "\n".join([head, rule, *body]).replace("|  |", "| |").replace("|  |", "| |")
+
+    def shown(self) -> Shown:
+        from rich.table import Table as Shown
+
+        shown = Shown(title=self.title, title_justify="left", title_style="bold")
+        for number, name in enumerate(self.header):
+            shown.add_column(name.replace("**", ""), justify="right" if number else "left")
+        for row in self.rows:
+            shown.add_row(*(text.replace("**", "") for text in row))
+        return shown
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A drawing, made when it is asked for; ``alt`` says what it shows to whoever cannot see it."""
+
+    name: str
+    alt: str
+    draw: Callable[[], Drawing]
+
+
+@dataclass
+class Section:
+    """What an experiment has found so far; ``done`` of its ``cells`` are in the store."""
+
+    title: str
+    done: int
+    cells: int
+    parts: list[str | Table | Figure] = field(default_factory=list)
+
+
+def panels(rows: int, columns: int, width: float = 3.4, height: float = 2.8, **more: Any) -> tuple[Drawing, Any]:
+    """A drawing with a grid of panels, without frames."""
+    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    from matplotlib.figure import Figure as Drawing
+
+    drawing = Drawing(figsize=(width * columns, height * rows), layout="constrained")
+    FigureCanvasSVG(drawing)
+    grid = drawing.subplots(rows, columns, squeeze=False, **more)
+    for panel in grid.flat:
+        panel.spines[["top", "right"]].set_visible(False)
+        panel.grid(alpha=0.25)
+    return drawing, grid

@@ -1,0 +1,95 @@
+"""The figure of the sensitivity analysis: accuracy over K and r."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ngcn.experiments.cell import Cell
+from ngcn.experiments.grid import CITATION, CLASSIFIERS, REPLICAS, STEPS, Plan, setup
+from ngcn.experiments.scores import Runs, chosen
+from ngcn.experiments.section import COLORS, MARKERS, Figure, Section, panels
+from ngcn.experiments.store import Store
+from ngcn.names import MODELS
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+TITLE = "Sensitivity to K and r"
+SEEDS = 20
+QUICK_STEPS = (2, 6)
+
+
+def groups(dataset: str, model: str, K: int, r: int, plan: Plan) -> list[list[Cell]]:
+    """The cells of a point, per classifier. K = 1 is the paper's mixture of r GCNs: Â itself, no random walks."""
+    powers = (1,) if K == 1 else tuple(range(K))
+    return [
+        plan.cells(setup(dataset, model, powers=powers, replicas=r, classifier=classifier), SEEDS)
+        for classifier in CLASSIFIERS
+    ]
+
+
+def points(plan: Plan) -> list[tuple[str, str, int, int]]:
+    steps = (1, *(QUICK_STEPS if plan.quick else STEPS))
+    datasets = [dataset for dataset in CITATION if dataset in plan.datasets]
+    return [(d, m, K, r) for r in REPLICAS for K in steps for d in datasets for m in ("ngcn", "nsage")]
+
+
+def cells(plan: Plan) -> list[Cell]:
+    return [one for point in points(plan) for group in groups(*point, plan) for one in group]
+
+
+def runs_at(store: Store, dataset: str, model: str, K: int, r: int, plan: Plan) -> Runs | None:
+    """The runs of a point with the classifier that validation prefers there."""
+    found = [runs for group in groups(dataset, model, K, r, plan) if len(runs := Runs.of(store, group))]
+    return chosen(found) if found else None
+
+
+def section(store: Store, plan: Plan) -> Section:
+    done, wanted = len(store.outcomes(cells(plan))), len(cells(plan))
+    return Section(
+        TITLE,
+        done,
+        wanted,
+        [
+            "Mean test accuracy over seeds, with its standard deviation, for the classifier (fc or attention) with the "
+            "better mean validation accuracy at each point. K = 1 is a mixture of r models on Â, without random walks.",
+            Figure(
+                "sensitivity",
+                "Test accuracy over K, a line per r, for each model and dataset",
+                lambda: _draw(store, plan),
+            ),
+        ],
+    )
+
+
+def _draw(store: Store, plan: Plan) -> Drawing:
+    datasets = [dataset for dataset in CITATION if dataset in plan.datasets]
+    drawing, grid = panels(2, len(datasets), sharex=True)
+    for row, model in enumerate(("ngcn", "nsage")):
+        for column, dataset in enumerate(datasets):
+            panel = grid[row, column]
+            for number, r in enumerate(REPLICAS):
+                line = [
+                    (K, runs)
+                    for d, m, K, r_ in points(plan)
+                    if (d, m, r_) == (dataset, model, r) and (runs := runs_at(store, d, m, K, r, plan))
+                ]
+                if line:
+                    panel.errorbar(
+                        [K + 0.08 * (number - 1) for K, _ in line],
+                        [runs.test for _, runs in line],
+                        [runs.deviation for _, runs in line],
+                        color=COLORS[number],
+                        marker=MARKERS[number],
+                        label=f"r = {r}",
+                        capsize=2,
+                        linewidth=1.5,
+                    )
+            panel.set_title(f"{MODELS[model]} on {dataset.capitalize()}", fontsize=10)
+            if row:
+                panel.set_xlabel("K")
+            if not column:
+                panel.set_ylabel("test accuracy, %")
+    if handles := grid[0, 0].get_legend_handles_labels()[0]:
+        grid[0, 0].legend(handles=handles, frameon=False, fontsize=8)
+    return drawing

@@ -1,0 +1,53 @@
+"""Table 3: Pubmed with few labels and with many."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ngcn.experiments.cell import Cell
+from ngcn.experiments.grid import Plan, setup
+from ngcn.experiments.published import TABLE3
+from ngcn.experiments.scores import Runs
+from ngcn.experiments.section import Section, Table
+from ngcn.experiments.store import Store
+from ngcn.names import title_of
+
+TITLE = "Table 3: nodes per class"
+SEEDS = 10
+PER_CLASS = (5, 10, 20, 100)
+# The paper does not say which K and r it took.
+NETWORK = {"powers": 4, "replicas": 1}
+
+
+def _group(model: str, classifier: str, per_class: int, plan: Plan) -> list[Cell]:
+    settings: dict[str, Any] = {"classifier": classifier, **NETWORK} if model in ("ngcn", "nsage") else {}
+    return plan.cells(setup("pubmed", model, split=f"random:{per_class}", **settings), SEEDS)
+
+
+def cells(plan: Plan) -> list[Cell]:
+    if "pubmed" not in plan.datasets:
+        return []
+    return [one for per_class in PER_CLASS for row in TABLE3 for one in _group(*row, per_class, plan)]
+
+
+def section(store: Store, plan: Plan) -> Section:
+    rows = []
+    for (model, classifier), published in TABLE3.items():
+        name = title_of(model) + (f", {classifier}" if model in ("ngcn", "nsage") else "")
+        groups = [_group(model, classifier, per_class, plan) for per_class in PER_CLASS]
+        rows += [
+            [name, *(str(Runs.of(store, group)) for group in groups)],
+            ["published", *(f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in published)],
+        ]
+    header = ["nodes per class", *map(str, PER_CLASS)]
+    return Section(
+        TITLE,
+        len(store.outcomes(cells(plan))),
+        len(cells(plan)),
+        [
+            "Pubmed with 5, 10, 20 and 100 training nodes per class: test accuracy in %, mean ± standard deviation of "
+            f"{SEEDS} random splits, the same for all models. N-GCN and N-SAGE have K = {NETWORK['powers']} and r = "
+            f"{NETWORK['replicas']}; the paper does not say what it took, nor which nodes it drew.",
+            Table("Pubmed", header, rows),
+        ],
+    )

@@ -1,0 +1,47 @@
+"""Table 4: deeper GCN and SAGE, which see as far as N-GCN does."""
+
+from __future__ import annotations
+
+from ngcn.experiments.cell import Cell
+from ngcn.experiments.grid import Plan, setup
+from ngcn.experiments.published import TABLE4
+from ngcn.experiments.scores import NOT_RUN, Runs
+from ngcn.experiments.section import Section, Table
+from ngcn.experiments.store import Store
+from ngcn.names import title_of
+
+TITLE = "Table 4: deeper models"
+SEEDS = 20
+HIDDEN = 64
+LAYERS = (2, 3, 4)
+
+
+def group(dataset: str, model: str, layers: int, plan: Plan) -> list[Cell]:
+    return plan.cells(setup(dataset, model, hidden=HIDDEN, layers=layers), SEEDS)
+
+
+def cells(plan: Plan) -> list[Cell]:
+    rows = [row for row in TABLE4 if row[0] in plan.datasets]
+    return [one for layers in LAYERS for row in rows for one in group(*row, layers, plan)]
+
+
+def section(store: Store, plan: Plan) -> Section:
+    rows = []
+    for (dataset, model), published in TABLE4.items():
+        if dataset not in plan.datasets:
+            continue
+        ours = [Runs.of(store, group(dataset, model, layers, plan)) for layers in LAYERS]
+        rows += [
+            [f"{dataset.capitalize()}, {title_of(model)}", *(f"{figure:.1f}" for figure in published)],
+            ["by the paper's rule", *(f"{100 * runs.best['test']:.1f}" if len(runs) else NOT_RUN for runs in ours)],
+            ["mean", *map(str, ours)],
+        ]
+    return Section(
+        TITLE,
+        len(store.outcomes(cells(plan))),
+        len(cells(plan)),
+        [
+            f"GCN and SAGE with {HIDDEN} columns a layer and 2, 3 or 4 layers: test accuracy in %, {SEEDS} seeds.",
+            Table("Published, and ours below", ["", "64×C", "64×64×C", "64×64×64×C"], rows),
+        ],
+    )

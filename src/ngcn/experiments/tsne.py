@@ -1,0 +1,52 @@
+"""The figure of the hidden layer: Cora's nodes as the fully-connected layer of N-GCN sees them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ngcn.data import load_dataset
+from ngcn.experiments.cell import Cell, Outcome
+from ngcn.experiments.grid import Plan, setup
+from ngcn.experiments.section import COLORS, Figure, Section, panels
+from ngcn.experiments.store import Store
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Drawing
+
+TITLE = "The hidden layer"
+
+
+def cells(plan: Plan) -> list[Cell]:
+    if "cora" not in plan.datasets:
+        return []
+    return replace(setup("cora", "ngcn", classifier="fc2"), draws_map=True).cells(1)
+
+
+def section(store: Store, plan: Plan) -> Section:
+    parts: list[str | Figure] = [
+        "N-GCN on Cora with a classifier of two fully-connected layers: the first one's output before ReLU, reduced to "
+        "50 columns by PCA, then to two by t-SNE. A dot is a paper, its colour its class."
+    ]
+    found = store.outcomes(cells(plan))
+    if found:
+        parts.append(Figure("tsne", "Cora's nodes in two dimensions, coloured by class", lambda: _draw(found[0])))
+    return Section(TITLE, len(found), len(cells(plan)), list(parts))
+
+
+def _draw(outcome: Outcome) -> Drawing:
+    graph = load_dataset("cora")
+    names = graph.class_names or ()
+    x, y = np.array(outcome["map"]).T
+    drawing, grid = panels(1, 1, width=7, height=5)
+    panel = grid[0, 0]
+    panel.set_axis_off()
+    panel.set_aspect("equal")
+    for number in range(graph.classes):
+        here = graph.labels == number
+        name = names[number].replace("_", " ")
+        panel.scatter(x[here], y[here], s=5, color=COLORS[number], label=name, linewidths=0, rasterized=True)
+    panel.legend(frameon=False, fontsize=8, markerscale=3, loc="center left", bbox_to_anchor=(1, 0.5))
+    return drawing

@@ -1,0 +1,73 @@
+"""A cell is named by all that determines it, and by nothing else."""
+
+import numpy as np
+import scipy.sparse as sp
+
+from ngcn.data import load_dataset
+from ngcn.experiments.cell import Cell, Setup, remove_features
+from ngcn.training import Config, train
+
+
+def key(seed=0, removed=0.0, **settings):
+    return Cell(Setup(Config(**settings), removed), seed).key
+
+
+def test_every_setting_that_counts_makes_another_cell():
+    keys = [
+        key(),
+        key(seed=1),
+        key(removed=0.5),
+        key(dataset="citeseer"),
+        key(model="gcn"),
+        key(powers=3),
+        key(replicas=1),
+        key(classifier="fc"),
+        key(split="random:5"),
+        key(model="lp"),
+        key(model="label-spreading"),
+        key(model="label-spreading", settings={"alpha": 0.5}),
+    ]
+    assert len(set(keys)) == len(keys)
+
+
+def test_a_default_that_is_spelt_out_makes_the_same_cell():
+    assert key() == key(powers=6, replicas=4, classifier="attention", steps=600, seeds=20, split="planetoid")
+    assert key(powers=[0, 1]) == key(powers=2)
+
+
+def test_running_a_cell_is_training_its_configuration():
+    config = Config(model="gcn", steps=8)
+    outcome = Cell(Setup(config), seed=3).run()
+    result = train(load_dataset("cora"), config, seed=3)
+    assert (outcome["val"], outcome["test"], outcome["best_step"]) == (result.val, result.test, result.best_step)
+
+
+def test_a_random_split_is_that_of_the_seed():
+    setup = Setup(Config(model="lp", split="random:5"))
+    outcomes = [cell.run()["test"] for cell in setup.cells(3)]
+    alone = train(load_dataset("cora", split="random:5", seed=2), Config(model="lp"), seed=2)
+    assert outcomes[2] == alone.test
+    assert len(set(outcomes)) == 3
+
+
+def test_removal_takes_a_share_of_the_words_and_nothing_else():
+    graph = load_dataset("cora")
+    half = remove_features(graph, 0.5, seed=1)
+    before, after = sp.csr_array(graph.features), sp.csr_array(half.features)
+    assert abs(after.nnz / before.nnz - 0.5) < 0.02
+    assert (after != after.multiply(before.astype(bool))).nnz == 0  # what is left was there, with its value
+    assert after.shape == before.shape
+    assert np.array_equal(half.labels, graph.labels)
+    assert remove_features(graph, 1.0, seed=1).features.nnz == 0
+
+
+def test_removal_depends_on_the_seed_alone():
+    graph = load_dataset("cora")
+    once, again, other = (remove_features(graph, 0.3, seed=seed).features for seed in (1, 1, 2))
+    assert (once != again).nnz == 0
+    assert (once != other).nnz > 0
+
+
+def test_a_graph_without_any_feature_left_can_be_trained_on():
+    outcome = Cell(Setup(Config(powers=2, replicas=1, steps=3), removed=1.0), seed=0).run()
+    assert 0 <= outcome["test"] <= 1

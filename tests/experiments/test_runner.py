@@ -1,0 +1,100 @@
+"""The runner: every cell once, whoever runs it and however often it is killed."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from joblib import parallel_config
+
+from ngcn.experiments import Setup, Store, run
+from ngcn.experiments.cell import Cell
+from ngcn.training import Config
+
+CELLS = Setup(Config(model="gcn", steps=4)).cells(3) + Setup(Config(model="lp")).cells(1)
+
+
+def test_what_is_there_is_not_computed_again(tmp_path):
+    store, seen = Store(tmp_path), []
+    assert run(CELLS[:2], store, 1, lambda cell, outcome: seen.append(cell.name)) == {}
+    made = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()}
+    assert run(CELLS, store, 1, lambda cell, outcome: seen.append(cell.name)) == {}
+    assert seen == [cell.name for cell in CELLS]
+    assert made.items() <= {path.name: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()}.items()
+    assert store.get(CELLS[1])["val"] == CELLS[1].run()["val"]
+    assert not list((tmp_path / "running").iterdir())
+
+
+def test_a_summary_is_as_good_as_the_cells(tmp_path):
+    store = Store(tmp_path)
+    run(CELLS[-1:], store, 1)
+    store.write_summary()
+    next((tmp_path / "cells").iterdir()).unlink()
+    run(CELLS[-1:], Store(tmp_path), 1, lambda cell, outcome: pytest.fail("was there"))
+
+
+def test_a_cell_that_cannot_be_trained_does_not_stop_the_others(tmp_path):
+    hopeless = Cell(Setup(Config(model="gcn", steps=4, lr=1e30)), 0)
+    failed = run([hopeless, CELLS[-1]], Store(tmp_path), 1)
+    assert list(failed) == [hopeless.name]
+    assert "loss became" in failed[hopeless.name]
+    store = Store(tmp_path)
+    store.refresh()
+    assert CELLS[-1] in store
+    assert hopeless not in store
+
+
+WORK = """
+import json, sys
+from ngcn.experiments import Setup, Store, run
+from ngcn.training import Config, loop
+names = []
+loop.CHECKPOINT_SECONDS = 0.0
+run(Setup(Config(model="gcn", steps=int(sys.argv[2]))).cells(int(sys.argv[3])), Store(sys.argv[1]), 1,
+    lambda cell, outcome: names.append(cell.name))
+print(json.dumps(names))
+"""
+
+
+def work(folder, steps, seeds):
+    command = [sys.executable, "-c", WORK, str(folder), str(steps), str(seeds)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+
+
+def test_two_processes_share_the_cells_of_a_store(tmp_path):
+    both = [work(tmp_path, 60, 6) for _ in range(2)]
+    shares = [json.loads(process.communicate()[0]) for process in both]
+    assert sorted(shares[0] + shares[1]) == sorted(cell.name for cell in Setup(Config(model="gcn", steps=60)).cells(6))
+    assert [process.returncode for process in both] == [0, 0]
+
+
+def test_a_killed_process_goes_on_where_it_was(tmp_path):
+    cell = Setup(Config(model="gcn", steps=400)).cells(1)[0]
+    checkpoint = tmp_path / "running" / cell.name / "checkpoint.safetensors"
+    with work(tmp_path, 400, 1) as process:
+        while not checkpoint.exists():
+            assert process.poll() is None, "finished before its first checkpoint"
+            time.sleep(0.01)
+        os.kill(process.pid, signal.SIGKILL)
+    store = Store(tmp_path)
+    run([cell], store, 1)
+    assert store.get(cell)["steps"] == 400
+    straight = cell.run()
+    assert {**store.get(cell), "seconds": 0} == {**straight, "seconds": 0}
+    assert not checkpoint.parent.exists()
+
+
+def test_a_cluster_of_dask_runs_the_same_cells(tmp_path):
+    distributed = pytest.importorskip("distributed", reason="dask.distributed is not installed")
+    with (
+        distributed.LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None) as cluster,
+        distributed.Client(cluster),
+        parallel_config("dask"),
+    ):
+        assert run(CELLS, Store(tmp_path)) == {}
+    store = Store(tmp_path)
+    store.refresh()
+    assert [outcome["val"] for outcome in store.outcomes(CELLS)] == [cell.run()["val"] for cell in CELLS]

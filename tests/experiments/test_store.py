@@ -1,0 +1,97 @@
+"""The store: what is put is there, in one file or many, whoever asks; and a cell belongs to one process at a time."""
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from ngcn.experiments.cell import Cell, Setup
+from ngcn.experiments.store import Store, StoreError
+from ngcn.training import Config
+
+CELLS = Setup(Config(model="gcn")).cells(3) + Setup(Config(powers=2)).cells(2)
+
+
+def outcome(number, weights=None):
+    return {"val": 0.7 + number / 100, "test": 0.6, "scale_weights": weights}
+
+
+def fill(folder):
+    store = Store(folder)
+    for number, cell in enumerate(CELLS):
+        store.put(cell, outcome(number, [0.5, 0.5] if cell.setup.config.model == "ngcn" else None))
+    store.refresh()
+    return store
+
+
+def test_what_is_put_is_there_for_whoever_looks(tmp_path):
+    fill(tmp_path)
+    other = Store(tmp_path)
+    assert CELLS[0] not in other
+    other.refresh()
+    assert other.outcomes(CELLS) == [*(outcome(n) for n in range(3)), *(outcome(n, [0.5, 0.5]) for n in (3, 4))]
+
+
+def test_the_summary_alone_has_it_all(tmp_path):
+    store = fill(tmp_path / "a")
+    store.write_summary()
+    text = (tmp_path / "a" / "summary.jsonl").read_text()
+    assert len(text.splitlines()) == 2  # a line per configuration
+    (tmp_path / "b").mkdir()
+    (tmp_path / "b" / "summary.jsonl").write_text(text)
+    copy = Store(tmp_path / "b")
+    assert copy.outcomes(CELLS) == store.outcomes(CELLS)
+    copy.write_summary()
+    assert (tmp_path / "b" / "summary.jsonl").read_text() == text
+
+
+def test_the_summary_takes_in_what_came_later(tmp_path):
+    store = fill(tmp_path)
+    store.write_summary()
+    late = Cell(CELLS[0].setup, 7)
+    store.put(late, {"val": 0.9, "test": 0.9, "map": [[1, 2]]})
+    store.refresh()
+    store.write_summary()
+    for path in (tmp_path / "cells").iterdir():
+        path.unlink()
+    assert Store(tmp_path).get(late) == {"val": 0.9, "test": 0.9, "map": [[1, 2]], "scale_weights": None}
+    assert Store(tmp_path).get(CELLS[0])["val"] == 0.7
+
+
+@pytest.mark.parametrize("text", ["", "{", "[]", '{"settings": {}}', "null"])
+def test_a_damaged_cell_is_named(tmp_path, text):
+    store = fill(tmp_path)
+    store.path(CELLS[1]).write_text(text)
+    with pytest.raises(StoreError, match=CELLS[1].name):
+        Store(tmp_path).refresh()
+
+
+def test_a_damaged_summary_is_named(tmp_path):
+    fill(tmp_path).write_summary()
+    (tmp_path / "summary.jsonl").write_text('{"settings": {}, "seeds": [1, 2], "val": [0.5]}\n')
+    with pytest.raises(StoreError, match=r"summary\.jsonl is damaged"):
+        Store(tmp_path).get(CELLS[0])
+
+
+HOLD = """
+import sys, time
+from ngcn.experiments.cell import Setup
+from ngcn.experiments.store import Store
+from ngcn.training import Config
+with Store(sys.argv[1]).claim(Setup(Config(model="gcn")).cells(1)[0]) as mine:
+    print(mine, flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_cell_belongs_to_one_process_until_it_ends_however_it_ends(tmp_path):
+    with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True) as holder:
+        assert holder.stdout.readline() == "True\n"
+        with Store(tmp_path).claim(CELLS[0]) as mine, Store(tmp_path).claim(CELLS[1]) as other:
+            assert (mine, other) == (False, True)
+        os.kill(holder.pid, signal.SIGKILL)
+        holder.wait()
+    with Store(tmp_path).claim(CELLS[0]) as mine:
+        assert mine
