@@ -12,7 +12,7 @@ import scipy.sparse as sp
 import torch
 from typer.testing import CliRunner
 
-from ngcn import Config, Graph, plain, train
+from ngcn import Config, Graph, exported_model, train
 from ngcn.cli import app
 from ngcn.ops import set_num_threads
 from ngcn.training.run import Run
@@ -89,7 +89,7 @@ def test_the_same_probabilities_without_ngcn(exported: Path, name: str) -> None:
 
 
 def test_edges_without_weights_count_once_in_either_direction(exported: Path) -> None:
-    model = plain.load(exported / "gcn" / "torch" / "model.pt")
+    model = exported_model.load(exported / "gcn" / "torch" / "model.pt")
     X = torch.from_numpy(weighted_graph(False).features)[:3]
     one_way, both_ways = torch.tensor([[0, 1], [1, 2]]), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     torch.testing.assert_close(model(X, one_way), model(X, both_ways))
@@ -98,7 +98,7 @@ def test_edges_without_weights_count_once_in_either_direction(exported: Path) ->
 
 def test_the_file_is_ours_to_the_letter_and_imports_torch_alone(exported: Path) -> None:
     text = (exported / "gcn" / "torch" / "model.py").read_text()
-    assert text == Path(plain.__file__).read_text()
+    assert text == Path(exported_model.__file__).read_text()
     imported = {line.split()[1].split(".")[0] for line in text.splitlines() if line.startswith(("import ", "from "))}
     assert imported == {"__future__", "pathlib", "typing", "torch"}
 

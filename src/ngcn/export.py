@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor
 
-from ngcn import plain
+from ngcn import exported_model
 from ngcn.graph import UNKNOWN, Graph
 from ngcn.nn import GCN, MODELS, SAGE, Network
 from ngcn.training._files import atomic, write_text
@@ -23,7 +23,7 @@ class ExportError(ValueError):
 
 
 def export_torch(run: Run, folder: Path) -> None:
-    """Write the best seed of a run as ``model.py`` (:mod:`ngcn.plain`, to the letter) and ``model.pt``.
+    """Write the best seed of a run as ``model.py`` (:mod:`ngcn.exported_model`, to the letter) and ``model.pt``.
 
     The graph trained on is not needed any more.
     """
@@ -33,7 +33,7 @@ def export_torch(run: Run, folder: Path) -> None:
         raise ExportError(f"{model} cannot be exported: only networks of GCN and SAGE can, such as {', '.join(names)}.")
     trained_on = run.trained_on()
     network = run.network(_one_node(trained_on), run.best_seed)
-    tensors = plain_tensors(network)
+    tensors = exported_tensors(network)
     how, mean, deviation = trained_on.preparation
     if mean is not None and deviation is not None:
         tensors |= {"mean": torch.from_numpy(mean), "deviation": torch.from_numpy(deviation)}
@@ -50,7 +50,7 @@ def export_torch(run: Run, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with atomic(folder / "model.pt") as temporary:
         torch.save({"settings": settings, "tensors": tensors}, temporary)
-    write_text(folder / "model.py", Path(plain.__file__).read_text(encoding="utf-8"))
+    write_text(folder / "model.py", Path(exported_model.__file__).read_text(encoding="utf-8"))
 
 
 def _one_node(trained_on: TrainedOn) -> Graph:
@@ -61,8 +61,8 @@ def _one_node(trained_on: TrainedOn) -> Graph:
     return Graph(sp.csr_array((1, 1)), features, labels, none, none, none, class_names=trained_on.class_names)
 
 
-def plain_tensors(network: Network) -> dict[str, Tensor]:
-    """The parameters of a network under the names, and in the shapes, of :class:`ngcn.plain.Model`."""
+def exported_tensors(network: Network) -> dict[str, Tensor]:
+    """The parameters of a network under the names, and in the shapes, of :class:`ngcn.exported_model.Model`."""
     model: Any = network.graph_models
     convolutions = model.layers if isinstance(model, GCN) else model.neighbours
     tensors = {f"layers_{i}": _per_tower(layer.linear) for i, layer in enumerate(convolutions)}

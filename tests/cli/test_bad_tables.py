@@ -60,11 +60,18 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "missing id": ({"nodes.csv": NODES + ",x,,1\n"}, ["nodes.csv, row 7, column 'id': a node id is missing"]),
     "label never trained": (
         {"nodes.csv": NODES.replace("d,y", "d,z")},
-        ["label 'z' of g is on no training node", "put a node that has it into the training split"],
+        [
+            "nodes.csv, row 5, column 'label': the label 'z' is on no training node",
+            "put a node that has it into the training split",
+        ],
     ),
     "NaN": (
         {"nodes.csv": NODES.replace(",2\n", ",nan\n")},
         ["row 3, column 'age'", "nan is not a number to count with"],
+    ),
+    "NaN in parquet": (
+        {"nodes.csv": None, "nodes.parquet": parquet(NODES.replace(",2\n", ",inf\n")), "edges.csv": EDGES},
+        ["nodes.parquet, row 2, column 'age': inf is not a number to count with", "--ignore age"],
     ),
     "infinite": ({"nodes.csv": NODES.replace(",2\n", ",-inf\n")}, ["row 3, column 'age'", "--ignore age"]),
     "too large": ({"nodes.csv": NODES.replace(",2\n", ",1e99\n")}, ["row 3, column 'age': 1e+99 is too large"]),
@@ -104,13 +111,20 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
         {"nodes.csv": NODES.replace("\nd,", "\nZoë,").encode("latin-1")},
         ["nodes.csv, row 5: a character is not in UTF-8; save the file in UTF-8"],
     ),
+    "latin-1 in edges": (
+        {"nodes.csv": NODES.replace("\nd,", "\nZoë,"), "edges.csv": EDGES.replace("d,", "Zoë,").encode("latin-1")},
+        ["edges.csv, row 4: a character is not in UTF-8; save the file in UTF-8"],
+    ),
     "utf-16": ({"nodes.csv": NODES.encode("utf-16")}, ["nodes.csv is text in UTF-16; save it in UTF-8"]),
     "binary": ({"nodes.csv": bytes(range(256)) * 4}, ["nodes.csv"]),
     "ragged": ({"nodes.csv": NODES + "f,x\n"}, ["nodes.csv is not a table, row #7: Expected 4 columns, got 2"]),
-    "one class": ({"nodes.csv": NODES.replace("y", "x")}, ["All labels of g are 'x'", "two classes or more"]),
+    "one class": (
+        {"nodes.csv": NODES.replace("y", "x")},
+        ["nodes.csv, column 'label': all labels are 'x'", "two classes or more"],
+    ),
     "no labels": (
         {"nodes.csv": "id,label,age\na,,1\nb,,2\n", "edges.csv": "source,target\na,b\n"},
-        ["No node of g has a label"],
+        ["nodes.csv, column 'label': no node has a label"],
     ),
     "too few labels": (
         {"nodes.csv": "id,label,age\na,x,1\nb,y,2\n", "edges.csv": "source,target\na,b\n"},
@@ -163,6 +177,26 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
         {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**{**FLAT, "edges": np.array([[0, 9]])})},
         ["The arrays of", "do not fit together"],
     ),
+    "npz of no nodes": (
+        {
+            "edges.csv": None,
+            "nodes.csv": None,
+            "g.npz": npz(edges=np.zeros((0, 2), int), node_features=np.zeros((0, 2)), node_labels=np.zeros(0, int)),
+        },
+        ["g.npz", "no nodes"],
+    ),
+    "npz with NaN": (
+        {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**{**FLAT, "node_features": np.full((3, 2), np.nan)})},
+        ["g.npz", "NaN or infinite, the first at node 0, feature 0"],
+    ),
+    "npz with a negative weight": (
+        {
+            "edges.csv": None,
+            "nodes.csv": None,
+            "g.npz": npz(**{**ADJ, "adj_data": [1, -1]}, adj_shape=[3, 3], labels=[0, 1, 0]),
+        },
+        ["g.npz", "edge from node 1 to node 2 has a negative weight"],
+    ),
     "npz without labels": (
         {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**ADJ, adj_shape=[3, 3])},
         ["no array 'labels'"],
@@ -178,6 +212,10 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "graphml of something": (
         {"edges.csv": None, "nodes.csv": None, "g.graphml": "<page/>"},
         ["g.graphml cannot be understood by networkx"],
+    ),
+    "graphml of no nodes": (
+        {"edges.csv": None, "nodes.csv": None, "g.graphml": "<graphml><graph edgedefault='directed'/></graphml>"},
+        ["g.graphml holds a graph without nodes"],
     ),
     "gexf of something": ({"edges.csv": None, "nodes.csv": None, "g.gexf": "<page/>"}, ["g.gexf cannot be understood"]),
     "pickle in planetoid": (

@@ -58,6 +58,8 @@ def test_a_user_error_is_one_sentence_and_exit_code_2(ngcn: Ngcn, arguments: lis
     result = ngcn(*arguments)
     assert result.exit_code == 2 and message in result.stderr
     assert result.stderr.count("\n") == 1 and result.stdout == ""
+    assert {file.name for file in Path.cwd().iterdir()} <= {"typo.yaml", "empty.yaml", "twice.yaml", "runs"}
+    assert not Path("runs").exists() or not any(Path("runs").iterdir())
 
 
 def test_run_folders_in_the_wrong_state(ngcn: Ngcn) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
@@ -55,6 +56,17 @@ class Verbs(TyperGroup):
             _say(f"{message}{end} See `{context.command_path if context else 'ngcn'} --help`.")
             sys.exit(USER_ERROR)
         sys.exit(code if isinstance(code, int) else 0)
+
+
+class PlaceError(ValueError):
+    """A file that cannot be written where it was asked for."""
+
+
+def check_place(out: Path) -> None:
+    """Before what takes time: ``out`` must not be a folder, and must be in one."""
+    if out.is_dir() or not out.parent.is_dir():
+        what = f"{out} is a folder" if out.is_dir() else f"There is no folder {out.parent}"
+        raise PlaceError(f"{what}; name a file in a folder that is there.")
 
 
 class _Printer(logging.Handler):

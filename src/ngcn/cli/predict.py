@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ngcn.cli import _screen
+from ngcn.cli._errors import check_place
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -44,9 +45,7 @@ def predict(
         opened = Run.open(run)
         if out.suffix.lower() not in ENDINGS:
             raise RunError(f"{out} must end in {', '.join(ENDINGS)}: that says what to write.")
-        if out.is_dir() or not out.parent.is_dir():
-            what = f"{out} is a folder" if out.is_dir() else f"There is no folder {out.parent}"
-            raise RunError(f"{what}; name a file in a folder that is there.")
+        check_place(out)
         known = opened.graph() if graph is None else opened.read(graph, edges=edges, feature_table=feature_table)
         if threshold != 0.5 and not known.multilabel:
             raise RunError(f"{run} predicts one label per node, the likeliest, so there is no threshold to set.")

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngcn.cli import _screen
+from ngcn.cli._errors import check_place
 
 
 def report(
@@ -16,12 +17,13 @@ def report(
         Path | None, typer.Option(help="The HTML file to write.", show_default="report.html in the run folder")
     ] = None,
     explain: Annotated[
-        int,
+        int | None,
         typer.Option(
             min=0,
             help="Nodes whose neighbours and features go into the page, the least certain first; more take longer.",
+            show_default="200; fewer for large graphs",
         ),
-    ] = 200,
+    ] = None,
 ) -> None:
     """Write a page about a run: one HTML file that opens without a network.
 
@@ -29,6 +31,8 @@ def report(
 
     Example: [bold]ngcn report runs/cora-ngcn-attention-K6-r4[/bold]
     """
+    if out:
+        check_place(out)
     status = _screen.busy("Loading")
     with status:
         from ngcn.report import write_report

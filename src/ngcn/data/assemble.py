@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +42,7 @@ def assemble(
     split: str = "planetoid",
     seed: int = 0,
     trained: Trained | None = None,
+    label_at: Callable[[int | None], str] | None = None,
 ) -> Graph:
     """The graph, with structural features and a drawn split where there are none, said aloud.
 
@@ -52,9 +53,12 @@ def assemble(
         graph_of: ``(nodes,)`` the graph a node belongs to, where there are several.
         split, seed: as in :func:`~ngcn.data.load_dataset`.
         trained: names of a model; then nothing is drawn, and all labelled nodes are test nodes.
+        label_at: how to name the place of the labels, or of the label of a node, in messages; the graph if not given.
     """
     adjacency = sp.csr_array(adjacency)
     nodes = adjacency.shape[0]
+    if not nodes:
+        raise GraphError("The graph has no nodes.")
     if features is None:
         features, feature_names = _without_features(adjacency, name, trained)
     else:
@@ -80,9 +84,10 @@ def assemble(
         none = np.zeros(nodes, bool)
         masks, class_names = (none, none, labelled), trained.class_names
     else:
-        _check_classes(labels, labelled, class_names, name)
+        label_at = label_at or (lambda node: name)
+        _check_classes(labels, labelled, class_names, label_at(None))
         masks = _settle(labels, labelled, masks, graph_of, class_names, name, split, seed)
-        _check_trained_classes(labels, masks, class_names, name)
+        _check_trained_classes(labels, masks, class_names, label_at)
     return Graph(
         adjacency,
         features,
@@ -147,12 +152,12 @@ def _other_features(names: Sequence[str], wanted: Sequence[str], name: str) -> D
     return DatasetError(f"{what}; give it the features that the model was trained with.")
 
 
-def _check_classes(labels: np.ndarray, labelled: np.ndarray, names: Sequence[str] | None, name: str) -> None:
+def _check_classes(labels: np.ndarray, labelled: np.ndarray, names: Sequence[str] | None, at: str) -> None:
     if not labelled.any():
-        raise DatasetError(f"No node of {name} has a label; training needs some of each class.")
+        raise DatasetError(f"{at}: no node has a label; training needs some of each class.")
     if labels.ndim == 1 and len(known := np.unique(labels[labelled])) < 2:
         only = names[known[0]] if names else known[0]
-        raise DatasetError(f"All labels of {name} are {str(only)!r}; there must be two classes or more to tell apart.")
+        raise DatasetError(f"{at}: all labels are {str(only)!r}; there must be two classes or more to tell apart.")
 
 
 def _settle(
@@ -192,13 +197,16 @@ def _count(masks: Masks) -> str:
     return f"{train} nodes train, {val} validate and {test} test"
 
 
-def _check_trained_classes(labels: np.ndarray, masks: Masks, names: Sequence[str] | None, name: str) -> None:
+def _check_trained_classes(
+    labels: np.ndarray, masks: Masks, names: Sequence[str] | None, at: Callable[[int], str]
+) -> None:
     used = np.flatnonzero(labels.any(axis=0)) if labels.ndim == 2 else np.unique(labels[labels != UNKNOWN])
     here = labels[masks[0]]
     learned = np.flatnonzero(here.any(axis=0)) if labels.ndim == 2 else np.unique(here)
     for c in np.setdiff1d(used, learned):
         what = str(names[c] if names else c)
+        has = labels[:, c] if labels.ndim == 2 else labels == c
         raise DatasetError(
-            f"The label {what!r} of {name} is on no training node, so it cannot be learned; put a node that has it "
-            "into the training split, or take the label away."
+            f"{at(int(has.argmax()))}: the label {what!r} is on no training node, so it cannot be learned; put a node "
+            "that has it into the training split, or take the label away."
         )

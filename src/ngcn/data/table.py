@@ -62,9 +62,12 @@ class Table:
             )
         return found
 
+    def at(self, column: str, row: int | None = None) -> str:
+        """How messages name a column, or a cell of it; ``row`` counts from 0."""
+        return f"{self.name}, {'' if row is None else f'row {row + self.first_row}, '}column {column!r}"
+
     def wrong(self, row: int, column: str, what: str) -> DatasetError:
-        """The error for a cell; ``row`` counts from 0."""
-        return DatasetError(f"{self.name}, row {row + self.first_row}, column {column!r}: {what}")
+        return DatasetError(f"{self.at(column, row)}: {what}")
 
     def texts(self, column: str) -> pa.Array:
         """The cells as text without spaces around them; null where there is nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -70,10 +71,10 @@ def graph_from_tables(
     adjacency, ends = _adjacency(edges, nodes, ids)
     features, names = table_features(nodes, given, ids, feature_table, one_hot, ignore, trained)
 
-    labels: np.ndarray | None = None
+    labels, label_at = None, None
     labelled, class_names = np.zeros(len(ids), bool), trained.class_names if trained else None
     if special["label"]:
-        texts = nodes.texts(special["label"])
+        texts, label_at = nodes.texts(special["label"]), partial(nodes.at, special["label"])
         labelled = texts.is_valid().to_numpy(zero_copy_only=False)
         labels, class_names = _classes(texts, multilabel, class_names)
         if trained and labels.ndim == 1:
@@ -94,6 +95,7 @@ def graph_from_tables(
         split=split,
         seed=seed,
         trained=trained,
+        label_at=label_at,
     )
 
 

@@ -30,7 +30,7 @@ class Watched(Features):
         near = torch.ones(XW.shape[:2], dtype=torch.bool)
         if reach is not None:
             near = torch.from_numpy(reach.distance <= reach.limits[:, None])
-        self.products.append((W, XW, near[:, :, None]))
+        self.products.append((W, XW, near))
         return XW.clone()  # a layer may add to it in place
 
     @property
@@ -59,7 +59,8 @@ class Watched(Features):
         slopes = torch.autograd.grad(chance, tensors)
         count = len(self.products)
         for (W, XW, near), of_W, of_XW in zip(self.products, slopes, slopes[count:], strict=False):
-            by_node += torch.where(near, XW.detach() * of_XW, 0).sum(dim=(0, 2))
+            points = torch.einsum("knc,knc->kn", XW.detach(), of_XW)
+            by_node += torch.where(near, points, 0).sum(dim=0)  # what is out of reach was never computed
             by_feature += (W.detach() * of_W).sum(dim=1)
             own += x * (W.detach() @ of_XW[:, node].flatten())
         for X, slope in zip(self.inputs, slopes[2 * count :], strict=True):

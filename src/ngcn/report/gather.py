@@ -25,15 +25,17 @@ if TYPE_CHECKING:
 MAP_NODES = 5_000  # t-SNE of more takes minutes
 PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: what fits into a few megabytes
 UNCERTAIN = 20  # nodes in the list of the least certain
+EXPLAINED = 200  # nodes to explain in full, if nobody says otherwise,
+EXPLAINED_ENTRIES = 25_000_000  # but fewer where that is more entries of Â altogether: it would take many minutes
 CURVE_POINTS = 300
 SPLITS = ("", "train", "val", "test")
 
 
-def gather(run: Run, graph: Graph, explain: int, on_progress: Callable[[str], None]) -> dict[str, Any]:
+def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[str], None]) -> dict[str, Any]:
     """The data of the page.
 
     Args:
-        explain: how many nodes to explain in full.
+        explain: how many nodes to explain in full; if None, 200 or, for large graphs, fewer.
         on_progress: called with a few words whenever another part begins.
     """
     assert graph.class_names is not None and graph.node_ids is not None
@@ -47,6 +49,8 @@ def gather(run: Run, graph: Graph, explain: int, on_progress: Callable[[str], No
     p = chances.numpy()
     confidence = np.maximum(p, 1 - p).mean(axis=1) if graph.multilabel else p.max(axis=1)
     wrong = _wrong(graph, p)
+    if explain is None:
+        explain = min(EXPLAINED, max(UNCERTAIN, EXPLAINED_ENTRIES // (graph.nodes + graph.adjacency.nnz)))
 
     random = np.random.default_rng(0)
     uncertain = np.argsort(confidence, kind="stable")[:UNCERTAIN]

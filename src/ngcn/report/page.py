@@ -24,7 +24,7 @@ def write_report(
     run: Run | Path | str,
     out: Path | str | None = None,
     *,
-    explain: int = 200,
+    explain: int | None = None,
     graph: Graph | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Path:
@@ -33,7 +33,8 @@ def write_report(
     Args:
         run: the run or its folder.
         out: the file; ``report.html`` in the run folder if not given.
-        explain: how many nodes get their neighbours and features into the page, the least certain first.
+        explain: how many nodes get their neighbours and features into the page, the least certain first; if not given,
+            200 or, for large graphs, fewer.
         graph: the graph of the run, where it is at hand already.
         on_progress: called with a few words whenever another part begins.
     """

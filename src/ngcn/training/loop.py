@@ -77,7 +77,7 @@ def train(
     rehearse(graph, config)
     run = Run.start(folder, config, graph, resume)
     if not run.finished(config.seed):
-        with graceful(run.folder) as signals:
+        with run.kept_if_useful(), graceful(run.folder) as signals:
 
             def step_done(step: Step) -> None:
                 if on_step:

@@ -14,6 +14,8 @@ from __future__ import annotations
 import csv
 import json
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from itertools import count
@@ -152,9 +154,9 @@ class Run:
         path = self.seed_folder(seed) / "result.json"
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
-            if not all(name in values for name in SCORES):
-                raise ValueError
-            return values
+            if all(name in values for name in ("val", "test", *SCORES)):
+                return values
+            raise ValueError
         except (ValueError, TypeError):
             raise RunError(f"{path} is damaged; delete it and train with --resume to make it again.") from None
 
@@ -251,6 +253,20 @@ class Run:
             "test_at_best_val": self.scores(self.best_seed)["test"],
             "scale_weights": [mean(column) for column in zip(*weights, strict=True)] if weights else None,
         }
+
+    @contextmanager
+    def kept_if_useful(self) -> Iterator[None]:
+        """While training: an error before any seed has something to keep takes away what :meth:`start` made."""
+        try:
+            yield
+        except Exception:
+            with suppress(OSError):  # what is not empty stays
+                for seed in self.seeds:
+                    self.seed_folder(seed).rmdir()
+                for name in ("config.yaml", "graph.json"):
+                    (self.folder / name).unlink()
+                self.folder.rmdir()
+            raise
 
     def finish(self) -> dict[str, Any]:
         """Write ``result.json`` once all seeds are done, and return what it says."""

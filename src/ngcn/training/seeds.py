@@ -56,7 +56,8 @@ def train_seeds(
     """
     rehearse(graph, config)  # also, workers that start at once need not compile at once
     run = Run.start(folder or default_folder(config, resume), config, graph, resume)
-    with graceful(run.folder) as signals, tempfile.TemporaryDirectory(prefix="ngcn-") as scratch:
+    scratch_folder = tempfile.TemporaryDirectory(prefix="ngcn-")
+    with run.kept_if_useful(), graceful(run.folder) as signals, scratch_folder as scratch:
         board = Board(Path(scratch) / "board", config.seeds, "w+")
         for row, seed in enumerate(run.seeds):
             if run.finished(seed):
