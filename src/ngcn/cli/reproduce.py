@@ -15,9 +15,10 @@ from ngcn.cli import _screen
 from ngcn.training.config import ConfigError
 
 if TYPE_CHECKING:
-    from ngcn.experiments import Cell, Store
+    from ngcn.experiments import Cell
 
 WHAT = ("table2", "table3", "table4", "sensitivity", "noise", "attention", "tsne")
+TRUST_SECONDS = 120.0  # of work done, before the pace of it outweighs the estimate
 LINE_SECONDS = 60.0  # between two lines of progress where there is no terminal
 
 
@@ -54,6 +55,7 @@ def reproduce(
         from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of, run
         from ngcn.experiments.cost import seconds
         from ngcn.experiments.page import write_page
+        from ngcn.training.signals import at_once
 
     plan = Plan(_datasets(datasets), seeds, quick)
     store = Store(results)
@@ -77,13 +79,8 @@ def reproduce(
         _screen.note(
             f"{len(todo)} of {len(cells)} trainings to do, {_duration(estimate)} on {cores} cores (estimated)."
         )
-        with _progress(todo, store) as on_done:
-            try:
-                failed = run(cells, store, cores, on_done)
-            except KeyboardInterrupt:
-                store.refresh()
-                store.write_summary()
-                raise KeyboardInterrupt("Stopped; the same command goes on from here.") from None
+        with at_once("the same command goes on from here"), _progress(todo, cores) as on_done:
+            failed = run(cells, store, cores, on_done)
     store.write_summary()
     every = {name: experiment.section(store, plan) for name, experiment in EXPERIMENTS.items()}
     page = results.with_name(f"{results.name}.md")
@@ -108,7 +105,7 @@ def _names(what: str) -> tuple[str, ...]:
 def _datasets(text: str | None) -> tuple[str, ...]:
     """Those asked for; else all that can be had."""
     from ngcn.data.catalog import DATASETS as CATALOG
-    from ngcn.data.catalog import whereabouts
+    from ngcn.data.catalog import fetch, whereabouts
     from ngcn.experiments.grid import CITATION, DATASETS
 
     if text is None:
@@ -119,11 +116,13 @@ def _datasets(text: str | None) -> tuple[str, ...]:
     for name in asked:
         if name not in DATASETS:
             raise ConfigError(f"There is no dataset {name!r} in the paper; choose from {', '.join(DATASETS)}.")
+        if name == "ppi":
+            fetch(name)  # says what to do if it is not there
     return tuple(name for name in DATASETS if name in asked)
 
 
 @contextmanager
-def _progress(todo: list[Cell], store: Store) -> Iterator[Callable[[Cell, dict[str, Any]], None]]:
+def _progress(todo: list[Cell], jobs: int) -> Iterator[Callable[[Cell, dict[str, Any]], None]]:
     """Cells done, the best so far and the time left: a bar on a terminal, a line a minute elsewhere."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
@@ -150,12 +149,13 @@ def _progress(todo: list[Cell], store: Store) -> Iterator[Callable[[Cell, dict[s
         def on_done(cell: Cell, outcome: dict[str, Any]) -> None:
             nonlocal done, best, said
             done += 1
-            left = sum(work.values()) - work.pop(cell.key, 0.0)
+            work.pop(cell.key, None)
+            left = sum(work.values())
             label = f"{title_of(cell.setup.config.model)} on {cell.setup.config.graph_name}"
             best = max(best, (outcome["val"], label))
-            elapsed = time.monotonic() - started
-            remaining = elapsed * left / max(total - left, 1e-9)
-            news = f"best val {100 * best[0]:.1f} % ({best[1]}), {_duration(remaining)} left"
+            # As estimated at first; the more is done, the more by how long that took
+            pace = (jobs * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
+            news = f"best val {100 * best[0]:.1f} % ({best[1]}), {_duration(left * pace / jobs)} left"
             bar.update(task, completed=done, news=news)
             if not console.is_terminal and time.monotonic() - said > LINE_SECONDS:
                 said = time.monotonic()

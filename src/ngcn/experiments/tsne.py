@@ -48,5 +48,5 @@ def _draw(outcome: Outcome) -> Drawing:
         here = graph.labels == number
         name = names[number].replace("_", " ")
         panel.scatter(x[here], y[here], s=5, color=COLORS[number], label=name, linewidths=0, rasterized=True)
-    panel.legend(frameon=False, fontsize=8, markerscale=3, loc="center left", bbox_to_anchor=(1, 0.5))
+    drawing.legend(frameon=False, fontsize=9, markerscale=3, loc="outside right center")
     return drawing

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from types import FrameType
 
 
 class Interrupted(KeyboardInterrupt):
-    """Training was asked to stop and did, at the end of a step; ``signum`` is the signal that asked."""
+    """Training was asked to stop and did; ``signum`` is the signal that asked, ``remedy`` says how to go on."""
 
-    def __init__(self, signum: int = signal.SIGINT, folder: Path | None = None) -> None:
-        how = f"; continue with `ngcn train --resume --out {folder}`" if folder else ""
-        super().__init__(f"Stopped by {signal.Signals(signum).name}{how}.")
+    def __init__(self, signum: int = signal.SIGINT, remedy: str = "") -> None:
+        super().__init__(f"Stopped by {signal.Signals(signum).name}{remedy and f'; {remedy}'}.")
         self.signum = signum
 
 
@@ -33,7 +32,9 @@ class Signals:
 
     def check(self) -> None:
         if self.signum is not None:
-            raise Interrupted(self.signum, self.folder)
+            raise Interrupted(
+                self.signum, f"continue with `ngcn train --resume --out {self.folder}`" if self.folder else ""
+            )
 
 
 @contextmanager
@@ -43,12 +44,29 @@ def graceful(folder: Path | None = None) -> Iterator[Signals]:
     ``folder`` is the run folder that can be continued, for the message.
     """
     signals = Signals(folder)
+    with _handler(signals.receive):
+        yield signals
+
+
+@contextmanager
+def at_once(remedy: str) -> Iterator[None]:
+    """While this is open, SIGINT and SIGTERM raise :class:`Interrupted` wherever the process is."""
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        raise Interrupted(signum, remedy)
+
+    with _handler(stop):
+        yield
+
+
+@contextmanager
+def _handler(receive: Callable[[int, FrameType | None], None]) -> Iterator[None]:
     if threading.current_thread() is not threading.main_thread():  # only the main thread may handle signals
-        yield signals
+        yield
         return
-    previous = {s: signal.signal(s, signals.receive) for s in (signal.SIGINT, signal.SIGTERM)}
+    previous = {s: signal.signal(s, receive) for s in (signal.SIGINT, signal.SIGTERM)}
     try:
-        yield signals
+        yield
     finally:
         for signum, handler in previous.items():
             signal.signal(signum, handler)

@@ -1,0 +1,104 @@
+"""`ngcn reproduce`: what it would do, what it did, and what it says when it cannot."""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from typer.testing import Result
+
+from ngcn.experiments import Setup, Store, table2
+from ngcn.experiments.grid import Plan
+from ngcn.training import Config
+
+from .conftest import Process
+from .test_interrupt import wait_for
+
+CORA = ("reproduce", "table2", "--datasets", "cora")
+
+
+@pytest.fixture
+def only_fast_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table of two rows, a second's work."""
+    monkeypatch.setattr(table2, "models", lambda dataset, plan: ["lp", "gcn"])
+    monkeypatch.setattr(
+        table2, "configurations", lambda model, *_: [Setup(Config(model=model, **STEPS.get(model, {})))]
+    )
+
+
+STEPS = {"lp": {}, "gcn": {"steps": 5}}
+
+
+def test_a_dry_run_counts_and_writes_nothing(ngcn: Callable[..., Result], tmp_path: Path) -> None:
+    result = ngcn("reproduce", "all", "--dry-run")
+    assert result.exit_code == 0
+    assert "table3: 280 trainings, 280 of them to do" in result.stdout
+    assert "Together, each once: 6067 trainings, 6067 to do" in result.stdout
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.usefixtures("only_fast_rows")
+def test_it_trains_what_is_missing_and_shows_it_beside_the_paper(ngcn: Callable[..., Result], tmp_path: Path) -> None:
+    result = ngcn(*CORA, "--seeds", "2", "--jobs", "1")
+    assert result.exit_code == 0
+    assert "3 of 3 trainings to do" in result.stderr
+    row = next(line for line in result.stdout.splitlines() if " LP " in line)
+    outcome = Store(tmp_path / "results").get(table2.cells(Plan(("cora",), 2))[0])
+    assert [text.strip() for text in row.split("│")][2:5] == ["68.0", f"{100 * outcome['test']:.1f}", "+5.4"]
+    assert "Results: results.md" in result.stdout
+    assert "| LP | 68.0 |" in (tmp_path / "results.md").read_text(encoding="utf-8")
+
+    again = ngcn(*CORA, "--seeds", "2", "--jobs", "1")
+    assert again.exit_code == 0
+    assert "to do" not in again.stderr
+    assert again.stdout == result.stdout
+
+
+@pytest.mark.usefixtures("only_fast_rows")
+def test_drawing_trains_nothing(ngcn: Callable[..., Result], tmp_path: Path) -> None:
+    result = ngcn(*CORA, "--draw")
+    assert result.exit_code == 0
+    assert "0 of 21 trainings" in result.stdout
+    assert not (tmp_path / "results" / "cells").exists()
+
+
+def test_a_cell_that_failed_is_named(ngcn: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table2, "models", lambda dataset, plan: ["gcn"])
+    monkeypatch.setattr(table2, "configurations", lambda *_: [Setup(Config(model="gcn", steps=5, lr=1e30))])
+    result = ngcn(*CORA, "--seeds", "1", "--jobs", "1")
+    assert result.exit_code == 1
+    assert "cora-gcn-seed0" in result.stderr and "failed: The loss became" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("reproduce", "table5"), "There is no experiment 'table5'; choose one of table2, table3"),
+        (("reproduce", "table2", "--datasets", "coar"), "There is no dataset 'coar' in the paper; choose from"),
+        (("reproduce", "table2", "--datasets", "ppi"), "ppi cannot be downloaded file by file"),
+        (("reproduce", "table2", "--seeds", "0"), "--seeds"),
+        (("reproduce",), "WHAT"),
+    ],
+)
+def test_mistakes_get_a_sentence(
+    ngcn: Callable[..., Result], monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: tuple, message: str
+) -> None:
+    monkeypatch.delenv("NGCN_DATA", raising=False)
+    monkeypatch.setenv("NGCN_CACHE", str(tmp_path / "cache"))
+    result = ngcn(*arguments)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert not (tmp_path / "results").exists()
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_stopped_it_says_how_to_go_on(start: Callable[..., Process], tmp_path: Path, how: signal.Signals) -> None:
+    process = start(*CORA, "--seeds", "1", "--jobs", "1")
+    wait_for(lambda: len(list(tmp_path.glob("results/cells/*.json"))) > 0)
+    process.send_signal(how)
+    code, _, stderr = process.end()
+    assert code == 128 + how
+    assert stderr.splitlines()[-1] == f"Stopped by {how.name}; the same command goes on from here."
+    store = Store(tmp_path / "results")
+    store.refresh()
+    assert len(store) > 0

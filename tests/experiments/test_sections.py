@@ -1,0 +1,117 @@
+"""From outcomes to the paper's tables: what is chosen, what is said, and what is drawn."""
+
+import pytest
+
+from ngcn.experiments import EXPERIMENTS, Plan, Setup, Store, cells_of, table2, table3
+from ngcn.experiments.claims import verdicts
+from ngcn.experiments.page import write_page
+from ngcn.experiments.published import TABLE2, TABLE3, TABLE4
+from ngcn.experiments.scores import Runs, chosen, paper_rule
+from ngcn.experiments.section import Figure, Table
+from ngcn.training import Config
+from tests.experiments.conftest import SMALL
+
+
+def runs(*scores):
+    return Runs(Setup(Config()), [{"val": val, "test": test} for val, test in scores])
+
+
+def test_the_papers_rule_takes_the_run_with_the_best_validation_score_of_all():
+    assert paper_rule([runs((0.8, 0.7), (0.81, 0.6)), runs((0.805, 0.9))])["test"] == 0.6
+
+
+def test_ties_are_broken_by_the_configuration_and_never_by_test_scores():
+    weak, strong = runs((0.81, 0.9), (0.5, 0.9)), runs((0.81, 0.6), (0.8, 0.6))
+    assert paper_rule([weak, strong])["test"] == paper_rule([strong, weak])["test"] == 0.6
+    assert paper_rule([runs((0.8, 0.1), (0.8, 0.9))])["test"] == 0.1  # the first seed of a configuration
+
+
+def test_the_mean_is_that_of_the_configuration_with_the_best_mean_validation_score():
+    assert chosen([runs((0.9, 0.9), (0.1, 0.9)), runs((0.6, 0.2), (0.6, 0.4))]).test == pytest.approx(30)
+
+
+def test_table_2_is_the_whole_sweep():
+    plan = Plan(("cora",))
+    cells = table2.cells(plan)
+    assert len({cell.key for cell in cells}) == len(cells)
+    count = {model: sum(cell.setup.config.model == model for cell in cells) for model in TABLE2}
+    assert count["ngcn"] == count["nsage"] == 3 * 5 * 2 * 20
+    assert (count["gcn"], count["dcnn"], count["lp"], count["ica"], count["sage-lstm"]) == (20, 100, 1, 10, 0)
+
+
+def test_splits_of_table_3_are_shared_by_the_models():
+    cells = table3.cells(Plan())
+    assert len(cells) == 7 * 4 * 10
+    assert {(c.setup.config.split, c.seed) for c in cells} == {
+        (f"random:{n}", s) for n in (5, 10, 20, 100) for s in range(10)
+    }
+
+
+def test_experiments_share_their_cells():
+    separate = sum(len(experiment.cells(SMALL)) for experiment in EXPERIMENTS.values())
+    assert len(cells_of(list(EXPERIMENTS), SMALL)) < separate
+
+
+def test_every_table_is_full_when_all_is_done(made_up):
+    for experiment in EXPERIMENTS.values():
+        section = experiment.section(made_up, SMALL)
+        assert section.done == section.cells > 0
+        for part in section.parts:
+            if isinstance(part, Table):
+                assert "–" not in part.markdown()
+                assert {len(row) for row in part.rows} == {len(part.header)}
+
+
+def test_the_figures_of_a_table_are_those_of_the_store(made_up):
+    citeseer = table2.section(made_up, SMALL).parts[1]
+    row = {name: rest for name, *rest in citeseer.rows}["GCN"]
+    group = Runs.of(made_up, table2.groups("gcn", "citeseer", SMALL)[0])
+    assert row[:2] == ["71.2", f"{100 * group.best['test']:.1f}"]
+    assert row[3] == f"{group.test:.1f} ± {group.deviation:.1f}"
+    assert row[-1] == "2"
+
+
+def test_an_empty_store_makes_tables_with_nothing_in_them(tmp_path):
+    for experiment in EXPERIMENTS.values():
+        section = experiment.section(Store(tmp_path), SMALL)
+        assert section.done == 0
+    assert [verdict.word for verdict in verdicts(Store(tmp_path), SMALL)] == ["not known yet"] * 6
+
+
+def test_claims_are_judged_by_the_outcomes(made_up, tmp_path):
+    assert [verdict.word for verdict in verdicts(made_up, SMALL)] == ["held"] * 6
+    worse = Store(tmp_path)
+    for cell in cells_of(["table2"], SMALL):
+        bad = cell.setup.config.model == "ngcn" and cell.setup.config.dataset == "pubmed"
+        worse.put(cell, {**made_up.get(cell), **({"test": 0.1} if bad else {})})
+    worse.refresh()
+    assert [verdict.held for verdict in verdicts(worse, SMALL)] == [False, True, None, None, None, None]
+
+
+def test_every_figure_is_drawn(made_up, tmp_path):
+    for experiment in EXPERIMENTS.values():
+        for part in experiment.section(made_up, SMALL).parts:
+            if isinstance(part, Figure):
+                part.draw().savefig(tmp_path / f"{part.name}.png")
+    assert {path.stem for path in tmp_path.iterdir()} == {"sensitivity", "noise", "attention", "tsne"}
+
+
+def test_the_page_has_every_section_and_its_links_lead_somewhere(made_up, tmp_path):
+    import re
+    import shutil
+
+    shutil.copytree(made_up.folder, tmp_path / "results")
+    store = Store(tmp_path / "results")
+    write_page(tmp_path / "results.md", {n: e.section(store, SMALL) for n, e in EXPERIMENTS.items()}, store, SMALL)
+    page = (tmp_path / "results.md").read_text(encoding="utf-8")
+    assert all(f"## {experiment.TITLE}" in page for experiment in EXPERIMENTS.values())
+    links = re.findall(r"\]\(([^)]+)\)", page)
+    assert len(links) == 5
+    assert all((tmp_path / link).is_file() for link in links)
+
+
+def test_the_published_figures_are_complete():
+    assert all(set(row) == {"citeseer", "cora", "pubmed"} for row in list(TABLE2.values())[:7])
+    assert all(set(row) == {"citeseer", "cora", "pubmed", "ppi"} for row in list(TABLE2.values())[9:])
+    assert all(len(row) == 4 for row in TABLE3.values())
+    assert all(len(row) == 3 for row in TABLE4.values())
