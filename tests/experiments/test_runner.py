@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 from joblib import parallel_config
@@ -53,14 +54,14 @@ from ngcn.experiments import Setup, Store, run
 from ngcn.training import Config, loop
 names = []
 loop.CHECKPOINT_SECONDS = 0.0
-run(Setup(Config(model="gcn", steps=int(sys.argv[2]))).cells(int(sys.argv[3])), Store(sys.argv[1]), 1,
+run(Setup(Config(model="gcn", steps=int(sys.argv[2]))).cells(int(sys.argv[3])), Store(sys.argv[1]), int(sys.argv[4]),
     lambda cell, outcome: names.append(cell.name))
 print(json.dumps(names))
 """
 
 
-def work(folder, steps, seeds):
-    command = [sys.executable, "-c", WORK, str(folder), str(steps), str(seeds)]
+def work(folder, steps, seeds, jobs=1):
+    command = [sys.executable, "-c", WORK, *map(str, (folder, steps, seeds, jobs))]
     return subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
 
 
@@ -85,6 +86,20 @@ def test_a_killed_process_goes_on_where_it_was(tmp_path):
     straight = cell.run()
     assert {**store.get(cell), "seconds": 0} == {**straight, "seconds": 0}
     assert not checkpoint.parent.exists()
+
+
+def test_workers_do_not_outlive_the_process_that_started_them(tmp_path):
+    with work(tmp_path, 100_000, 2, jobs=2) as process:
+        while len(list(tmp_path.glob("running/*/checkpoint.safetensors"))) < 2:
+            assert process.poll() is None
+            time.sleep(0.01)
+        workers = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        assert len(workers) >= 2
+        os.kill(process.pid, signal.SIGKILL)
+    end = time.monotonic() + 60
+    while any(Path(f"/proc/{pid}").exists() for pid in workers):
+        assert time.monotonic() < end, "still there"
+        time.sleep(0.1)
 
 
 def test_a_cluster_of_dask_runs_the_same_cells(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -18,7 +19,7 @@ from ngcn.data import load_dataset
 from ngcn.graph import Graph
 from ngcn.ops import set_num_threads
 from ngcn.training.config import Config
-from ngcn.training.loop import fit
+from ngcn.training.loop import Step, fit
 
 Outcome = dict[str, Any]  # what is kept of a cell: scores, best step, seconds, scale weights
 
@@ -80,15 +81,16 @@ class Cell:
         """What its file is called: readable to begin with, unique in the end."""
         return f"{self.setup.config.name}-seed{self.seed}-{self.key[:10]}"
 
-    def run(self, folder: Path | None = None) -> Outcome:
-        """Train it, on one thread; ``folder`` is for the checkpoint that a killed process goes on from."""
+    def run(self, folder: Path | None = None, on_step: Callable[[Step], None] | None = None) -> Outcome:
+        """Train it, on one thread; ``folder`` is for the checkpoint that a killed process goes on from, and ``on_step``
+        is called after every step, as in :func:`~ngcn.training.train`."""
         set_num_threads(1)
         config = self.setup.config
         graph = _load(config.dataset, config.split, self.seed if config.split.startswith("random") else 0)
         if self.setup.removed:
             graph = remove_features(graph, self.setup.removed, self.seed)
         started = time.thread_time()  # not the clock, which runs on while other trainings have the core
-        result = fit(graph, config, self.seed, folder=folder)
+        result = fit(graph, config, self.seed, folder=folder, on_step=on_step)
         weights = result.scale_weights
         outcome = {
             "metric": result.metric,

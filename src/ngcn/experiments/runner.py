@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import time
 from collections.abc import Callable, Sequence
@@ -13,6 +14,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from ngcn.experiments.cell import Cell, Outcome
 from ngcn.experiments.store import Store
 from ngcn.training.checkpoint import RunError
+from ngcn.training.loop import Step
 from ngcn.training.seeds import deaf_to_signals
 
 WAIT_SECONDS = 1.0  # between looks at cells that another process has
@@ -44,7 +46,7 @@ def run(
         progress = False
         with deaf_to_signals():
             parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-            done = parallel(delayed(_train)(cell, store.folder.absolute()) for cell in todo)
+            done = parallel(delayed(_train)(cell, store.folder.absolute(), os.getpid()) for cell in todo)
         try:
             for cell, outcome in done:
                 if isinstance(outcome, str):
@@ -64,16 +66,22 @@ def run(
     return failed
 
 
-def _train(cell: Cell, folder: Path) -> tuple[Cell, Outcome | str | None]:
+def _train(cell: Cell, folder: Path, parent: int) -> tuple[Cell, Outcome | str | None]:
     """In a process of its own: the outcome, what went wrong, or None if somebody else has the cell."""
     store = Store(folder)
+    watched = os.getppid() == parent  # not on a cluster, and not where the parent trains by itself
+
+    def on_step(step: Step) -> None:
+        if watched and os.getppid() != parent:  # killed: nobody is left to hand over to
+            os._exit(1)
+
     with store.claim(cell) as mine:
         if not mine or store.path(cell).exists():
             return cell, None
         scratch = folder / "running" / cell.name
         scratch.mkdir(parents=True, exist_ok=True)
         try:
-            outcome = cell.run(scratch)
+            outcome = cell.run(scratch, on_step)
         except ValueError as error:
             return cell, str(error)
         store.put(cell, outcome)
