@@ -2,7 +2,7 @@
 
 python -m benchmarks.own_data [--seeds 5] [--splits planetoid random:5] [--graphs imports]
 
-imports: the modules of sympy; words of their code, imports as edges, and the subpackage to be found.
+imports: the modules of scipy; words of their code, imports as edges, and the subpackage to be found.
 digits, cancer: scikit-learn's images of digits and measurements of cells, linked to their 10 nearest by features.
 
 Every seed draws a split of its own. The regression sees the features as N-GCN does, and its C is chosen on the
@@ -37,9 +37,9 @@ SPLITS = ("planetoid", "random:20", "random:5")
 
 def imports(folder: Path) -> None:
     """A module is a node; which modules it imports is in the edges, which words it uses in the features."""
-    import sympy
+    import scipy
 
-    root = Path(sympy.__file__).parent
+    root = Path(scipy.__file__).parent
     modules = {".".join(path.relative_to(root.parent).with_suffix("").parts): path for path in root.rglob("*.py")}
     modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
     words: list[tuple[str, str]] = []
@@ -57,7 +57,7 @@ def imports(folder: Path) -> None:
     words = [(name, word) for name, word in words if 5 <= seen[word] <= len(modules) / 2]
     packages = {name: [*name.split("."), ""][1] for name in modules}
     sizes = Counter(packages.values())
-    labels = [packages[name] if sizes[packages[name]] >= 40 and "." in name else "" for name in modules]
+    labels = [packages[name] if sizes[packages[name]] >= 30 and "." in name else "" for name in modules]
     pd.DataFrame({"id": list(modules), "label": labels}).to_csv(folder / "nodes.csv", index=False)
     pd.DataFrame(edges, columns=["source", "target"]).to_csv(folder / "edges.csv", index=False)
     pd.DataFrame(words, columns=["id", "feature"]).to_csv(folder / "features.csv.gz", index=False)

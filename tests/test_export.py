@@ -24,6 +24,7 @@ VARIANTS = {
     "sage": (Config(model="nsage", powers=3, replicas=2, hidden=4, steps=3, features="none"), False),
     "sage-fc": (Config(model="nsage", classifier="fc", powers=2, replicas=1, steps=3, features="bag"), False),
     "gcn": (Config(model="gcn", steps=3), False),
+    "unit": (Config(powers=2, replicas=1, hidden=4, steps=3, features="unit"), False),
     "dcnn": (Config(model="dcnn", steps=3), False),
     "several-labels": (Config(classifier="harmonic", powers=3, replicas=1, steps=3), True),
 }

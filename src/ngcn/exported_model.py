@@ -52,7 +52,9 @@ class Model(nn.Module):
             return (X - self.tensors["mean"]) / self.tensors["deviation"]
         if how == "none":
             return X
-        X = (X != 0).to(X.dtype) if how == "bag" else X
+        X = (X != 0).to(X.dtype) if how in ("bag", "unit") else X
+        if how == "unit":
+            return normalize(X, dim=1)
         total = X.abs().sum(dim=1, keepdim=True)
         return X / torch.where(total > 0, total, 1)
 

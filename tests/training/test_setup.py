@@ -3,6 +3,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 
 from ngcn.graph import Graph
@@ -29,6 +30,19 @@ def test_what_is_no_bag_of_words(graph: Graph) -> None:
     assert prepare(replace(graph, features=zero_one), Config()).how == "bag"  # dense or not
     assert prepare(replace(graph, features=-graph.features), Config()).how == "none"  # would fill up if standardised
     assert prepare(replace(graph, features=zero_one * 2), Config()).how == "standard"
+
+
+def test_rows_of_many_features_have_length_1(graph: Graph) -> None:
+    random = np.random.default_rng(0)
+    counts = sp.csr_array(random.poisson(1.5, (60, 100)).astype(np.float32))  # some 78 of 100 are there
+    long = replace(graph, features=counts, feature_names=None)
+    X = features(long, "auto")
+    np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-6)
+    np.testing.assert_array_equal(X != 0, counts.toarray() != 0)
+    assert np.ptp(X[0][X[0] > 0]) == 0  # whatever the counts
+    zero_one = (counts.toarray() != 0).astype(np.float32)
+    np.testing.assert_allclose(features(replace(long, features=zero_one), "auto"), X, rtol=1e-6)  # dense or not
+    assert prepare(replace(graph, features=counts[:, :60], feature_names=None), Config()).how == "bag"
 
 
 def test_columns_on_any_scale_count_alike(graph: Graph) -> None:

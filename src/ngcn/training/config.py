@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose defaults differ most between models
 NETWORK_SETTINGS = (*MODEL_SETTINGS, "hidden", "steps", "lr", "dropout", "l2", "intermediate", "patience")
 FILE_SETTINGS = ("edges", "feature_table", "label", "one_hot", "ignore", "multilabel")  # how own files are read
-FEATURES = ("auto", "bag", "row", "standard", "none")
+FEATURES = ("auto", "bag", "unit", "row", "standard", "none")
 
 
 def _setting(default: Any, help: str) -> Any:
@@ -56,8 +56,9 @@ class Config:
     )
     features: str = _setting(
         "auto",
-        "bag (which features a node has, each row summing to 1), row (each row summing to 1), standard (each column "
-        "with mean 0 and deviation 1) or none (as they are); auto is bag for sparse counts and 0/1, else standard.",
+        "bag (which features a node has, each row summing to 1), unit (the same, each row of length 1), row (each row "
+        "summing to 1), standard (each column with mean 0 and deviation 1) or none (as they are); auto is bag for "
+        "sparse counts and 0/1 (unit where nodes have more than 64 of them), else standard.",
     )
 
     model: str = _setting(

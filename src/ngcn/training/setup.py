@@ -15,6 +15,8 @@ from ngcn.nn import MODELS, Network, build_network
 from ngcn.ops import Features, Operator, bag_of_words, normalize_rows
 from ngcn.training.config import FILE_SETTINGS, Config, ConfigError
 
+LONG_ROWS = 64  # features of a node from which on shares of 1 are too small to learn from; Pubmed's have 50
+
 
 class Preparation(NamedTuple):
     """How features become X: ``how`` as in `Config.features` but never auto, and what standardising subtracts and
@@ -27,12 +29,13 @@ class Preparation(NamedTuple):
     def __call__(self, features: sp.csr_array | np.ndarray) -> sp.csr_array | np.ndarray:
         if self.how == "standard":
             return (_dense(features) - self.mean) / self.deviation
-        return {"bag": bag_of_words, "row": normalize_rows, "none": lambda X: X}[self.how](features)
+        return {"bag": bag_of_words, "unit": _unit, "row": normalize_rows, "none": lambda X: X}[self.how](features)
 
 
 def prepare(graph: Graph, config: Config) -> Preparation:
     """What the config says, with auto decided: a bag of words for what is or was 0/1, else each column standardised.
 
+    Where nodes have many features each, rows of a bag have length 1 instead of sum 1, which would leave little of each.
     Mean and deviation are those over all nodes but the validation and test nodes, which may be of graphs that training
     is not to see. Standardising leaves columns of 0/1 as they are: a rare value would become a large one.
     """
@@ -40,9 +43,9 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     if how == "auto" and config.model in BASELINES:
         how = BASELINES[config.model].auto_features
     if how == "auto" and sp.issparse(X):
-        how = "bag" if X.min() >= 0 else "none"
+        how = _bag(X) if X.min() >= 0 else "none"
     elif how == "auto":
-        how = "bag" if ((X == 0) | (X == 1)).all() else "standard"
+        how = _bag(X) if ((X == 0) | (X == 1)).all() else "standard"
     if how != "standard":
         return Preparation(how)
     dense, seen = _dense(X), ~(graph.val | graph.test)
@@ -52,6 +55,17 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     constant = deviation <= 1e-6 * np.abs(mean)  # rounding leaves a little
     mean, deviation = np.where(zero_one, 0, mean), np.where(zero_one | constant, 1, deviation)
     return Preparation(how, mean.astype(np.float32), deviation.astype(np.float32))
+
+
+def _bag(features: Any) -> str:
+    there = features.nnz if sp.issparse(features) else np.count_nonzero(features)
+    return "unit" if there > LONG_ROWS * features.shape[0] else "bag"
+
+
+def _unit(features: Any) -> Any:
+    from sklearn.preprocessing import normalize
+
+    return normalize((features != 0).astype(np.float32))
 
 
 def _dense(features: Any) -> np.ndarray:
