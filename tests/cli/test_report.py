@@ -20,7 +20,10 @@ def test_report_is_written_where_asked(ngcn: Ngcn, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(page, "gather", lambda *_: {"title": "another"})
     assert ngcn("report", "run", "--out", "elsewhere.html").exit_code == 0
     assert "<title>another</title>" in Path("elsewhere.html").read_text()
-    assert ngcn("report", "run", "--out", "no/such/folder.html").exit_code == 2
+    monkeypatch.delattr(page, "gather")  # what takes time is not begun
+    missing = ngcn("report", "run", "--out", "no/such/folder.html")
+    assert missing.exit_code == 2 and missing.stderr.startswith("There is no folder no/such; name a file")
+    assert "run is a folder" in ngcn("report", "run", "--out", "run").stderr
 
 
 def test_what_has_no_page(ngcn: Ngcn) -> None:

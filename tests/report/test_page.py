@@ -68,6 +68,13 @@ def test_large_graphs_are_sampled_with_the_listed_nodes_inside(
     assert set(data["uncertain"]) <= set(data["map"]["node"])
 
 
+def test_large_graphs_explain_fewer_nodes_unless_asked(make_page: MakePage, monkeypatch: pytest.MonkeyPatch) -> None:
+    entries = crowds().nodes + crowds().adjacency.nnz
+    for affordable, explained in ((25, 25), (3, 20), (1000, 60)):  # at least those listed, at most all
+        monkeypatch.setattr(gathering, "EXPLAINED_ENTRIES", affordable * entries)
+        assert len(data_of(make_page(crowds(), explain=None, steps=1))["explained"]) == explained
+
+
 def test_a_diverged_seed_is_named(make_page: MakePage) -> None:
     def diverge(folder: Path) -> None:
         path = folder / "seed-0" / "result.json"

@@ -217,6 +217,23 @@ def test_a_write_that_fails_leaves_the_previous_file(tmp_path: Path) -> None:
     assert path.read_text() == "before" and list(tmp_path.iterdir()) == [path]
 
 
+def test_a_place_that_is_not_there_is_named(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError) as told, atomic(tmp_path / "absent" / "file.json") as temporary:
+        temporary.write_text("{}")
+    assert told.value.filename == str(tmp_path / "absent" / "file.json")
+
+
+def test_training_that_comes_to_nothing_leaves_what_was_there(graph: Graph, tmp_path: Path) -> None:
+    hopeless = replace(SMALL, lr=1e38)
+    with pytest.raises(ValueError, match="no step can be kept"):
+        train(graph, hopeless, folder=tmp_path / "new")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / ".hidden").write_text("")
+    with pytest.raises(ValueError, match="no step can be kept"):
+        train_seeds(graph, replace(hopeless, dataset="crowds", seeds=2), tmp_path / "mine", threads=1)
+    assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["mine", "mine/.hidden"]
+
+
 def test_leftovers_of_a_killed_process_do_no_harm(graph: Graph, tmp_path: Path) -> None:
     leftover = tmp_path / "run" / ".config.yaml.123.tmp"
     leftover.parent.mkdir()

@@ -22,11 +22,11 @@ from ngcn.report.quality import quality
 if TYPE_CHECKING:
     from ngcn.training import Run
 
-MAP_NODES = 5_000  # t-SNE of more takes minutes
+MAP_NODES = 3_000  # t-SNE of more takes a minute and more
 PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: what fits into a few megabytes
 UNCERTAIN = 20  # nodes in the list of the least certain
 EXPLAINED = 200  # nodes to explain in full, if nobody says otherwise,
-EXPLAINED_ENTRIES = 25_000_000  # but fewer where that is more entries of Â altogether: it would take many minutes
+EXPLAINED_ENTRIES = 12_000_000  # but fewer where that is more entries of Â altogether: it would take minutes
 CURVE_POINTS = 300
 SPLITS = ("", "train", "val", "test")
 
