@@ -47,8 +47,19 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
         ["holds no graph", "should hold nodes.csv and edges.csv"],
     ),
     "two of a kind": ({"nodes.tsv": NODES}, ["both nodes.csv and nodes.tsv", "rename"]),
-    "no id": ({"nodes.csv": NODES.replace("id", "name")}, ["nodes.csv has no column 'id'", "it has 'name', 'label'"]),
+    "no id": (
+        {"nodes.csv": NODES.replace("id", "name")},
+        ["nodes.csv has no column 'id'", "its first line names 'name', 'label'"],
+    ),
     "no label": ({"nodes.csv": NODES.replace("label", "lable")}, ["no column 'label'", "rename 'lable'?"]),
+    "label of another name": (
+        {"nodes.csv": NODES.replace("label", "kind")},
+        ["nodes.csv has no column 'label'", "'id', 'kind'", "or name another with --label COL"],
+    ),
+    "comma in numbers": (
+        {"nodes.csv": "id;label;age\na;x;1,5\nb;y;2,5\n", "edges.csv": "source;target\na;b\n"},
+        ["nodes.csv: the column 'age' holds numbers with a comma ('1,5' in row 2); write them with a point"],
+    ),
     "no target": ({"edges.csv": "source,to\na,b\n"}, ["edges.csv has no column 'target'"]),
     "column twice": ({"nodes.csv": NODES.replace("age", "label")}, ["more than one column 'label'"]),
     "unknown node": (
@@ -276,6 +287,14 @@ def test_commands_are_refused_in_one_sentence(ngcn: Ngcn, arguments: list[str], 
     result = ngcn("train", *arguments)
     assert result.exit_code == 2 and message in result.stderr, result.output
     assert result.stderr.count("\n") == 1 and not Path("runs").exists()
+
+
+def test_doubtful_names_of_classes_are_remarked_on(ngcn: Ngcn) -> None:
+    write(Path("g"), {"nodes.csv": NODES.replace("e,,", "e,NA,train") + "f,x|y,train,1\n"})
+    result = ngcn("train", "g", "--model", "gcn", "--steps", "1")
+    assert result.exit_code == 0, result.output
+    assert "nodes.csv, column 'label': 'NA' is taken as a class; leave the cell empty" in result.stderr
+    assert "'x|y' is taken as one class; --multilabel would make several labels of it" in result.stderr
 
 
 def test_a_constant_column_is_a_warning(ngcn: Ngcn) -> None:

@@ -54,6 +54,14 @@ def test_networkx() -> None:
         Graph.from_networkx(G)
 
 
+def test_what_gexf_calls_a_node_is_no_feature(tmp_path: Path) -> None:
+    nx.write_gexf(nx.karate_club_graph(), tmp_path / "club.gexf")
+    graph = load_dataset(str(tmp_path / "club.gexf"), label="club")
+    assert graph.features.shape == (34, 34) and graph.class_names == ("Mr. Hi", "Officer")
+    with pytest.raises(DatasetError, match=r"no column 'label'; it has 'id', 'club': add it, or name another with"):
+        load_dataset(str(tmp_path / "club.gexf"))
+
+
 @pytest.mark.parametrize("ending", ["graphml", "gexf", "graphml.gz"])
 def test_graphml_and_gexf(tmp_path: Path, ending: str) -> None:
     G = network()

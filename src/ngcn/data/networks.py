@@ -33,4 +33,7 @@ def read_network(path: str | Path, *, name: str | None = None, **how: Any) -> Gr
         raise DatasetError(f"{path} cannot be understood by networkx: {trouble}.") from None
     if not len(G):
         raise DatasetError(f"{path} holds a graph without nodes.")
+    if all(values.get("label") == node for node, values in G.nodes(data=True)):
+        for _, values in G.nodes(data=True):  # GEXF calls nodes so; it is no label, nor a feature
+            del values["label"]
     return from_networkx(G, name=name or path.name.split(".")[0], **how)

@@ -52,14 +52,13 @@ class Table:
         alike = [name for name in self.column_names if name.casefold() == column.casefold()]
         return alike[0] if len(alike) == 1 else None
 
-    def need(self, column: str) -> str:
+    def need(self, column: str, remedy: str = "add it, or rename the one that is meant.") -> str:
         found = self.find(column)
         if found is None:
-            near = get_close_matches(column, self.column_names, n=1)
-            remedy = f"rename {near[0]!r}?" if near else "add it, or rename the one that is meant."
-            raise DatasetError(
-                f"{self.name} has no column {column!r}; it has {_some([repr(c) for c in self.column_names])}: {remedy}"
-            )
+            if near := get_close_matches(column, self.column_names, n=1):
+                remedy = f"rename {near[0]!r}?"
+            there = f"{'its first line names' if self.first_row == 2 else 'it has'} {_some(self.column_names)}"
+            raise DatasetError(f"{self.name} has no column {column!r}; {there}: {remedy}")
         return found
 
     def at(self, column: str, row: int | None = None) -> str:
@@ -258,4 +257,4 @@ def _first_uncastable(texts: pa.Array) -> int:
 
 
 def _some(names: list[str], most: int = 8) -> str:
-    return ", ".join(names[:most]) + (f" and {len(names) - most} more" if len(names) > most else "")
+    return ", ".join(map(repr, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")

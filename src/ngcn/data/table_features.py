@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -75,7 +76,12 @@ def _refuse_text(nodes: Table, columns: list[str]) -> None:
         return
     first = nodes.texts(texts[0])
     row = pc.index(first.is_valid(), True).as_py()
-    example = f"{first[row].as_py()!r} in row {row + nodes.first_row}"
+    text = first[row].as_py()
+    example = f"{text!r} in row {row + nodes.first_row}"
+    if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
+        raise DatasetError(
+            f"{nodes.name}: the column {texts[0]!r} holds numbers with a comma ({example}); write them with a point."
+        )
     which = f"the column {texts[0]!r} holds" if len(texts) == 1 else f"the columns {', '.join(map(repr, texts))} hold"
     raise DatasetError(
         f"{nodes.name}: {which} text ({example}), and features are numbers; make a feature of each value with "

@@ -66,7 +66,7 @@ def graph_from_tables(
         raise DatasetError(f"{nodes.name} has no rows, so the graph has no nodes.")
     _refuse_duplicates(nodes, id_column, ids)
     special = {column: nodes.find(column) for column in ("split", "graph")}
-    special["label"] = nodes.find(label) if trained else nodes.need(label)
+    special["label"] = nodes.find(label) if trained else nodes.need(label, "add it, or name another with --label COL.")
     given = [column for column in (id_column, *special.values()) if column]
     adjacency, ends = _adjacency(edges, nodes, ids)
     features, names = table_features(nodes, given, ids, feature_table, one_hot, ignore, trained)
@@ -77,6 +77,8 @@ def graph_from_tables(
         texts, label_at = nodes.texts(special["label"]), partial(nodes.at, special["label"])
         labelled = texts.is_valid().to_numpy(zero_copy_only=False)
         labels, class_names = _classes(texts, multilabel, class_names)
+        if not trained:
+            _remark_on_names(class_names, label_at(), multilabel)
         if trained and labels.ndim == 1:
             labelled = labels != UNKNOWN  # a class that the model does not know counts as none
     masks = _masks(nodes, special["split"], labelled) if special["split"] and not trained else None
@@ -152,6 +154,14 @@ def _classes(texts: pa.Array, multilabel: bool, known: Sequence[str] | None) -> 
     matrix = np.zeros((len(texts), len(names)), np.float32)
     matrix[rows[numbers >= 0], numbers[numbers >= 0]] = 1
     return matrix, names
+
+
+def _remark_on_names(names: Sequence[str], at: str, multilabel: bool) -> None:
+    """Names of classes that may not be meant as such."""
+    if unknown := [name for name in names if name.lower() in ("na", "nan", "null", "none", "?")]:
+        log.warning(f"{at}: {unknown[0]!r} is taken as a class; leave the cell empty where the label is unknown.")
+    if not multilabel and (several := [name for name in names if "|" in name]):
+        log.warning(f"{at}: {several[0]!r} is taken as one class; --multilabel would make several labels of it.")
 
 
 def _masks(nodes: Table, column: str, labelled: np.ndarray) -> Masks | None:
