@@ -2,7 +2,7 @@
 
 import pytest
 
-from ngcn.experiments import EXPERIMENTS, Plan, Setup, Store, cells_of, table2, table3
+from ngcn.experiments import EXPERIMENTS, Plan, Setup, Store, cells_of, section_of, table2, table3
 from ngcn.experiments.claims import verdicts
 from ngcn.experiments.page import write_page
 from ngcn.experiments.published import TABLE2, TABLE3, TABLE4
@@ -53,8 +53,8 @@ def test_experiments_share_their_cells():
 
 
 def test_every_table_is_full_when_all_is_done(made_up):
-    for experiment in EXPERIMENTS.values():
-        section = experiment.section(made_up, SMALL)
+    for name in EXPERIMENTS:
+        section = section_of(name, made_up, SMALL)
         assert section.done == section.cells > 0
         for part in section.parts:
             if isinstance(part, Table):
@@ -63,7 +63,7 @@ def test_every_table_is_full_when_all_is_done(made_up):
 
 
 def test_the_figures_of_a_table_are_those_of_the_store(made_up):
-    citeseer = table2.section(made_up, SMALL).parts[1]
+    citeseer = table2.parts(made_up, SMALL)[1]
     row = {name: rest for name, *rest in citeseer.rows}["GCN"]
     group = Runs.of(made_up, table2.groups("gcn", "citeseer", SMALL)[0])
     assert row[:2] == ["71.2", f"{100 * group.best['test']:.1f}"]
@@ -72,9 +72,8 @@ def test_the_figures_of_a_table_are_those_of_the_store(made_up):
 
 
 def test_an_empty_store_makes_tables_with_nothing_in_them(tmp_path):
-    for experiment in EXPERIMENTS.values():
-        section = experiment.section(Store(tmp_path), SMALL)
-        assert section.done == 0
+    for name in EXPERIMENTS:
+        assert section_of(name, Store(tmp_path), SMALL).done == 0
     assert [verdict.word for verdict in verdicts(Store(tmp_path), SMALL)] == ["not known yet"] * 6
 
 
@@ -90,7 +89,7 @@ def test_claims_are_judged_by_the_outcomes(made_up, tmp_path):
 
 def test_every_figure_is_drawn(made_up, tmp_path):
     for experiment in EXPERIMENTS.values():
-        for part in experiment.section(made_up, SMALL).parts:
+        for part in experiment.parts(made_up, SMALL):
             if isinstance(part, Figure):
                 part.draw().savefig(tmp_path / f"{part.name}.png")
     assert {path.stem for path in tmp_path.iterdir()} == {"sensitivity", "noise", "attention", "tsne"}
@@ -102,7 +101,7 @@ def test_the_page_has_every_section_and_its_links_lead_somewhere(made_up, tmp_pa
 
     shutil.copytree(made_up.folder, tmp_path / "results")
     store = Store(tmp_path / "results")
-    write_page(tmp_path / "results.md", {n: e.section(store, SMALL) for n, e in EXPERIMENTS.items()}, store, SMALL)
+    write_page(tmp_path / "results.md", {n: section_of(n, store, SMALL) for n in EXPERIMENTS}, store, SMALL)
     page = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert all(f"## {experiment.TITLE}" in page for experiment in EXPERIMENTS.values())
     links = re.findall(r"\]\(([^)]+)\)", page)

@@ -52,7 +52,7 @@ def reproduce(
     """
     names = _names(what)
     with _screen.busy("Loading torch"):
-        from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of, run
+        from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of, run, section_of
         from ngcn.experiments.cost import seconds
         from ngcn.experiments.page import write_page
         from ngcn.training.signals import at_once
@@ -82,7 +82,7 @@ def reproduce(
         with at_once("the same command goes on from here"), _progress(todo, cores) as on_done:
             failed = run(cells, store, cores, on_done)
     store.write_summary()
-    every = {name: experiment.section(store, plan) for name, experiment in EXPERIMENTS.items()}
+    every = {name: section_of(name, store, plan) for name in EXPERIMENTS}
     page = results.with_name(f"{results.name}.md")
     write_page(page, every, store, plan)
     for name in names:

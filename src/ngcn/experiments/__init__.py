@@ -1,6 +1,6 @@
 """The paper's tables and figures, a file each, drawn from one store of outcomes that can be filled bit by bit.
 
-An experiment is a module: ``TITLE``, ``cells(plan)`` for what has to be trained, ``section(store, plan)`` for what came
+An experiment is a module: ``TITLE``, ``cells(plan)`` for what has to be trained, ``parts(store, plan)`` for what came
 out of it. Several share cells; each is trained once.
 """
 
@@ -11,6 +11,7 @@ from ngcn.experiments import attention, noise, sensitivity, table2, table3, tabl
 from ngcn.experiments.cell import Cell, Setup
 from ngcn.experiments.grid import Plan
 from ngcn.experiments.runner import run
+from ngcn.experiments.section import Section
 from ngcn.experiments.store import Store, StoreError
 
 EXPERIMENTS: dict[str, ModuleType] = {
@@ -30,4 +31,11 @@ def cells_of(names: Sequence[str], plan: Plan) -> list[Cell]:
     return list({cell.key: cell for cell in every}.values())
 
 
-__all__ = ["EXPERIMENTS", "Cell", "Plan", "Setup", "Store", "StoreError", "cells_of", "run"]
+def section_of(name: str, store: Store, plan: Plan) -> Section:
+    """What an experiment has to show, from as much as the store has."""
+    experiment = EXPERIMENTS[name]
+    cells = experiment.cells(plan)
+    return Section(experiment.TITLE, len(store.outcomes(cells)), len(cells), experiment.parts(store, plan))
+
+
+__all__ = ["EXPERIMENTS", "Cell", "Plan", "Setup", "Store", "StoreError", "cells_of", "run", "section_of"]

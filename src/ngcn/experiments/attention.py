@@ -9,7 +9,7 @@ import numpy as np
 from ngcn.experiments import noise
 from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import Plan
-from ngcn.experiments.section import Figure, Section, Table, panels
+from ngcn.experiments.section import Figure, Part, Table, panels
 from ngcn.experiments.store import Store
 
 if TYPE_CHECKING:
@@ -34,22 +34,22 @@ def weights(store: Store, plan: Plan) -> dict[float, np.ndarray]:
     }
 
 
-def section(store: Store, plan: Plan) -> Section:
+def parts(store: Store, plan: Plan) -> list[Part]:
     found = weights(store, plan)
     rows = [[f"{100 * share:.0f} %", *(f"{weight:.3f}" for weight in row)] for share, row in found.items()]
     header = ["removed", *(f"Â^{power}" for power in range(len(next(iter(found.values()), ()))))]
-    parts: list[str | Table | Figure] = [
+    said: list[Part] = [
         "The attention weights m of N-GCN (K = 6, r = 4), summed over the towers of a power, mean over seeds, while "
         "features are removed from Cora.",
     ]
     if found:
-        parts += [
+        said += [
             Figure(
                 "attention", "Attention weight of each power over the share of features removed", lambda: _draw(found)
             ),
             Table("Attention weights", header, rows),
         ]
-    return Section(TITLE, len(store.outcomes(cells(plan))), len(cells(plan)), parts)
+    return said
 
 
 def _draw(found: dict[float, np.ndarray]) -> Drawing:

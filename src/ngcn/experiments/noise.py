@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import Plan, setup
 from ngcn.experiments.scores import NOT_RUN, Runs
-from ngcn.experiments.section import COLORS, MARKERS, Figure, Section, Table, panels
+from ngcn.experiments.section import COLORS, MARKERS, Figure, Part, Table, panels
 from ngcn.experiments.store import Store
 from ngcn.names import MODELS
 
@@ -36,28 +36,23 @@ def cells(plan: Plan) -> list[Cell]:
     return [one for model in reversed(ROWS) for share in shares(plan) for one in group(model, share, plan)]
 
 
-def section(store: Store, plan: Plan) -> Section:
+def parts(store: Store, plan: Plan) -> list[Part]:
     rows = []
     for model in ROWS:
         found = [Runs.of(store, group(model, share, plan)) for share in shares(plan)]
         rows.append([MODELS[model], *(f"{runs.test:.1f}" if len(runs) else NOT_RUN for runs in found)])
     header = ["removed", *(f"{share:.0%}".replace("%", " %") for share in shares(plan))]
-    return Section(
-        TITLE,
-        len(store.outcomes(cells(plan))),
-        len(cells(plan)),
-        [
-            f"Cora, with a share of the words of every paper removed at random: test accuracy in %, mean over {SEEDS} "
-            "runs, each with removals of its own that are the same for all models. Default settings (N-GCN and N-SAGE: "
-            "K = 6, r = 4, attention).",
-            Figure(
-                "noise",
-                "Test accuracy over the share of features removed, a line per model",
-                lambda: _draw(store, plan),
-            ),
-            Table("Cora with features removed", header, rows),
-        ],
-    )
+    return [
+        f"Cora, with a share of the words of every paper removed at random: test accuracy in %, mean over {SEEDS} "
+        "runs, each with removals of its own that are the same for all models. Default settings (N-GCN and N-SAGE: "
+        "K = 6, r = 4, attention).",
+        Figure(
+            "noise",
+            "Test accuracy over the share of features removed, a line per model",
+            lambda: _draw(store, plan),
+        ),
+        Table("Cora with features removed", header, rows),
+    ]
 
 
 def _draw(store: Store, plan: Plan) -> Drawing:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from ngcn.experiments.claims import verdicts
 from ngcn.experiments.grid import Plan
-from ngcn.experiments.section import Figure, Section, Table
+from ngcn.experiments.section import Part, Section, Table
 from ngcn.experiments.store import Store
 from ngcn.training._files import atomic, write_text
 
@@ -51,7 +51,7 @@ def _progress(section: Section) -> str:
     return f": **{section.done} of {section.cells}** trainings so far; figures are of those."
 
 
-def _markdown(part: str | Table | Figure, folder: Path) -> str:
+def _markdown(part: Part, folder: Path) -> str:
     if isinstance(part, str):
         return part
     if isinstance(part, Table):

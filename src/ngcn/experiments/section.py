@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -56,14 +56,17 @@ class Figure:
     draw: Callable[[], Drawing]
 
 
-@dataclass
+Part = str | Table | Figure
+
+
+@dataclass(frozen=True)
 class Section:
     """What an experiment has found so far; ``done`` of its ``cells`` are in the store."""
 
     title: str
     done: int
     cells: int
-    parts: list[str | Table | Figure] = field(default_factory=list)
+    parts: Sequence[Part]
 
 
 def panels(rows: int, columns: int, width: float = 3.4, height: float = 2.8, **more: Any) -> tuple[Drawing, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import CITATION, CLASSIFIERS, REPLICAS, STEPS, Plan, setup
 from ngcn.experiments.scores import Runs, chosen
-from ngcn.experiments.section import COLORS, MARKERS, Figure, Section, panels
+from ngcn.experiments.section import COLORS, MARKERS, Figure, Part, panels
 from ngcn.experiments.store import Store
 from ngcn.names import MODELS
 
@@ -44,22 +44,16 @@ def runs_at(store: Store, dataset: str, model: str, K: int, r: int, plan: Plan) 
     return chosen(found) if found else None
 
 
-def section(store: Store, plan: Plan) -> Section:
-    done, wanted = len(store.outcomes(cells(plan))), len(cells(plan))
-    return Section(
-        TITLE,
-        done,
-        wanted,
-        [
-            "Mean test accuracy over seeds, with its standard deviation, for the classifier (fc or attention) with the "
-            "better mean validation accuracy at each point. K = 1 is a mixture of r models on Â, without random walks.",
-            Figure(
-                "sensitivity",
-                "Test accuracy over K, a line per r, for each model and dataset",
-                lambda: _draw(store, plan),
-            ),
-        ],
-    )
+def parts(store: Store, plan: Plan) -> list[Part]:
+    return [
+        "Mean test accuracy over seeds, with its standard deviation, for the classifier (fc or attention) with the "
+        "better mean validation accuracy at each point. K = 1 is a mixture of r models on Â, without random walks.",
+        Figure(
+            "sensitivity",
+            "Test accuracy over K, a line per r, for each model and dataset",
+            lambda: _draw(store, plan),
+        ),
+    ]
 
 
 def _draw(store: Store, plan: Plan) -> Drawing:

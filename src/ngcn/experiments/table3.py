@@ -8,7 +8,7 @@ from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import Plan, setup
 from ngcn.experiments.published import TABLE3
 from ngcn.experiments.scores import Runs
-from ngcn.experiments.section import Section, Table
+from ngcn.experiments.section import Part, Table
 from ngcn.experiments.store import Store
 from ngcn.names import title_of
 
@@ -30,7 +30,7 @@ def cells(plan: Plan) -> list[Cell]:
     return [one for per_class in PER_CLASS for row in TABLE3 for one in _group(*row, per_class, plan)]
 
 
-def section(store: Store, plan: Plan) -> Section:
+def parts(store: Store, plan: Plan) -> list[Part]:
     rows = []
     for (model, classifier), published in TABLE3.items():
         name = title_of(model) + (f", {classifier}" if model in ("ngcn", "nsage") else "")
@@ -40,14 +40,9 @@ def section(store: Store, plan: Plan) -> Section:
             ["published", *(f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in published)],
         ]
     header = ["nodes per class", *map(str, PER_CLASS)]
-    return Section(
-        TITLE,
-        len(store.outcomes(cells(plan))),
-        len(cells(plan)),
-        [
-            "Pubmed with 5, 10, 20 and 100 training nodes per class: test accuracy in %, mean ± standard deviation of "
-            f"{SEEDS} random splits, the same for all models. N-GCN and N-SAGE have K = {NETWORK['powers']} and r = "
-            f"{NETWORK['replicas']}; the paper does not say what it took, nor which nodes it drew.",
-            Table("Pubmed", header, rows),
-        ],
-    )
+    return [
+        "Pubmed with 5, 10, 20 and 100 training nodes per class: test accuracy in %, mean ± standard deviation of "
+        f"{SEEDS} random splits, the same for all models. N-GCN and N-SAGE have K = {NETWORK['powers']} and r = "
+        f"{NETWORK['replicas']}; the paper does not say what it took, nor which nodes it drew.",
+        Table("Pubmed", header, rows),
+    ]

@@ -6,7 +6,7 @@ from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import Plan, setup
 from ngcn.experiments.published import TABLE4
 from ngcn.experiments.scores import NOT_RUN, Runs
-from ngcn.experiments.section import Section, Table
+from ngcn.experiments.section import Part, Table
 from ngcn.experiments.store import Store
 from ngcn.names import title_of
 
@@ -25,7 +25,7 @@ def cells(plan: Plan) -> list[Cell]:
     return [one for layers in LAYERS for row in rows for one in group(*row, layers, plan)]
 
 
-def section(store: Store, plan: Plan) -> Section:
+def parts(store: Store, plan: Plan) -> list[Part]:
     rows = []
     for (dataset, model), published in TABLE4.items():
         if dataset not in plan.datasets:
@@ -36,12 +36,7 @@ def section(store: Store, plan: Plan) -> Section:
             ["by the paper's rule", *(f"{100 * runs.best['test']:.1f}" if len(runs) else NOT_RUN for runs in ours)],
             ["mean", *map(str, ours)],
         ]
-    return Section(
-        TITLE,
-        len(store.outcomes(cells(plan))),
-        len(cells(plan)),
-        [
-            f"GCN and SAGE with {HIDDEN} columns a layer and 2, 3 or 4 layers: test accuracy in %, {SEEDS} seeds.",
-            Table("Published, and ours below", ["", "64×C", "64×64×C", "64×64×64×C"], rows),
-        ],
-    )
+    return [
+        f"GCN and SAGE with {HIDDEN} columns a layer and 2, 3 or 4 layers: test accuracy in %, {SEEDS} seeds.",
+        Table("Published, and ours below", ["", "64×C", "64×64×C", "64×64×64×C"], rows),
+    ]

@@ -10,7 +10,7 @@ import numpy as np
 from ngcn.data import load_dataset
 from ngcn.experiments.cell import Cell, Outcome
 from ngcn.experiments.grid import Plan, setup
-from ngcn.experiments.section import COLORS, Figure, Section, panels
+from ngcn.experiments.section import COLORS, Figure, Part, panels
 from ngcn.experiments.store import Store
 
 if TYPE_CHECKING:
@@ -25,15 +25,15 @@ def cells(plan: Plan) -> list[Cell]:
     return replace(setup("cora", "ngcn", classifier="fc2"), draws_map=True).cells(1)
 
 
-def section(store: Store, plan: Plan) -> Section:
-    parts: list[str | Figure] = [
+def parts(store: Store, plan: Plan) -> list[Part]:
+    said: list[Part] = [
         "N-GCN on Cora with a classifier of two fully-connected layers: the first one's output before ReLU, reduced to "
         "50 columns by PCA, then to two by t-SNE. A dot is a paper, its colour its class."
     ]
     found = store.outcomes(cells(plan))
     if found:
-        parts.append(Figure("tsne", "Cora's nodes in two dimensions, coloured by class", lambda: _draw(found[0])))
-    return Section(TITLE, len(found), len(cells(plan)), list(parts))
+        said.append(Figure("tsne", "Cora's nodes in two dimensions, coloured by class", lambda: _draw(found[0])))
+    return said
 
 
 def _draw(outcome: Outcome) -> Drawing:
