@@ -32,7 +32,7 @@ def products(network: Network, A_hat: Operator, X: Features, rows: Tensor) -> di
     after = reach.after_layer()
     nodes = X.shape[0]
 
-    XW = X.times(W_1, len(powers), replicas, reach=reach)
+    XW = X.times(W_1, replicas, reach=reach)
     H = torch.rand_like(XW).requires_grad_()
     HW = tower_linear(H, W_2, after)
     G_1, G_2 = torch.rand_like(XW), torch.rand_like(HW)
@@ -42,7 +42,8 @@ def products(network: Network, A_hat: Operator, X: Features, rows: Tensor) -> di
     # the same operands as PyTorch and SciPy like them best
     X_csr, X_dense = plain.sparse_tensor(X, W_1.device), X.dense()
     X_t = plain.sparse_tensor(Features(X.matrix.T.tocsr()), W_1.device)
-    wide, towers = torch.rand(nodes, W_1.shape[1]), len(powers) * replicas
+    W_wide = W_1.detach().transpose(0, 1).flatten(1).contiguous()
+    wide, towers = torch.rand(nodes, W_wide.shape[1]), len(powers) * replicas
     W_towers = W_2.detach().flatten(0, 1)
     H_towers = torch.rand(towers, nodes, W_towers.shape[1])
     G_towers = torch.rand(towers, nodes, W_towers.shape[2])
@@ -61,10 +62,10 @@ def products(network: Network, A_hat: Operator, X: Features, rows: Tensor) -> di
 
     found: dict[str, Candidates] = {
         "X W": {
-            "ngcn": _quietly(lambda: X.times(W_1, len(powers), replicas, reach=reach)),
-            "torch dense": _quietly(lambda: X_dense @ W_1),
-            "torch CSR": _quietly(lambda: X_csr @ W_1),
-            "scipy": lambda: X.matrix @ W_1.detach().numpy(),
+            "ngcn": _quietly(lambda: X.times(W_1, replicas, reach=reach)),
+            "torch dense": lambda: X_dense @ W_wide,
+            "torch CSR": lambda: X_csr @ W_wide,
+            "scipy": lambda: X.matrix @ W_wide.numpy(),
         },
         "X^T G": {
             "ngcn": lambda: torch.autograd.grad(XW, W_1, G_1, retain_graph=True),

@@ -78,6 +78,6 @@ def exported_tensors(network: Network) -> dict[str, Tensor]:
 def _per_tower(weights: Any) -> Tensor:
     """The weight of a ``TowerWeights`` as ``(towers, columns before, columns after)``."""
     weight = weights.weight.detach()
-    if weight.ndim == 2:  # shared input: the towers side by side
-        return weight.unflatten(1, (-1, weights.width_out)).transpose(0, 1).contiguous()
-    return weight.flatten(0, 1).clone()
+    if weight.ndim == 3:  # shared input: the towers of a power side by side
+        weight = weight.unflatten(2, (-1, weights.width_out)).transpose(1, 2)
+    return weight.flatten(0, 1).clone(memory_format=torch.contiguous_format)

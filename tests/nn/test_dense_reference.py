@@ -18,7 +18,9 @@ from ngcn.training.setup import build, build_inputs
 def weight(layer: torch.nn.Module, tower: int) -> torch.Tensor:
     """W of one tower, from either of the two layouts."""
     W: torch.Tensor = layer.weight
-    return W.unflatten(1, (-1, layer.width_out))[:, tower] if W.ndim == 2 else W.flatten(0, 1)[tower]
+    if W.ndim == 3:
+        W = W.unflatten(2, (-1, layer.width_out)).transpose(1, 2)
+    return W.flatten(0, 1)[tower]
 
 
 def dense_towers(network: Network, A: torch.Tensor, X: torch.Tensor) -> torch.Tensor:

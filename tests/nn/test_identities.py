@@ -32,7 +32,7 @@ def test_gcn_is_pyg_gcn(graph, X):
     first, second = weights_of(network)
     edge_index, edge_weight = edges_of(graph, "symmetric")
     convolutions = [GCNConv(X.shape[1], 16, normalize=False, bias=False), GCNConv(16, 3, normalize=False, bias=False)]
-    convolutions[0].lin.weight.data = first.T.contiguous()
+    convolutions[0].lin.weight.data = first[0].T.contiguous()
     convolutions[1].lin.weight.data = second[0, 0].T.contiguous()
     H = convolutions[0](X.dense(), edge_index, edge_weight).relu()
     expected = convolutions[1](H, edge_index, edge_weight)
@@ -63,9 +63,7 @@ def test_dcnn_is_its_transcription(graph, X):
     T = normalize(graph.adjacency, "row").double().matrix.toarray()
     np.testing.assert_allclose(T, A / A.sum(axis=1, keepdims=True), rtol=1e-6)
     W = weights_of(network)[0].numpy()
-    channels = [
-        np.maximum(np.linalg.matrix_power(T, k) @ X.dense().numpy() @ W[:, 16 * k : 16 * (k + 1)], 0) for k in range(4)
-    ]
+    channels = [np.maximum(np.linalg.matrix_power(T, k) @ X.dense().numpy() @ W[k], 0) for k in range(4)]
     W_fc = network.classifier.layers[0].weight.detach().numpy()
     expected = np.concatenate(channels, axis=1) @ W_fc.T
     result = network(normalize(graph.adjacency, "row").double(), X)
@@ -79,7 +77,7 @@ def test_two_layers_with_identity_activation_are_a_square(graph, X):
         GCN, features, 3, powers=[1], replicas=1, widths=(features, 3), classifier="identity", dropout=0.0
     )
     first, second = network.graph_models.layers
-    first.linear.weight.data = torch.eye(features)
+    first.linear.weight.data = torch.eye(features)[None]
     A_hat = normalize(graph.adjacency).double()
     A = torch.from_numpy(A_hat.matrix.toarray())
     assert (X.dense() >= 0).all()
@@ -96,7 +94,7 @@ def test_ngcn_is_algorithm_1(graph, X):
     P = torch.eye(len(A))
     for k in range(3):
         for i in range(2):
-            W = first.view(-1, 3, 2, 16)[:, k, i]
+            W = first[k].unflatten(1, (2, 16))[:, i]
             outputs.append((P @ (P @ X.dense() @ W).relu() @ second[k, i]).relu())
         P = A @ P
     W_fc = network.classifier.layers[0].weight.detach()
@@ -108,7 +106,7 @@ def test_power_zero_is_an_mlp(graph, X, classifier):
     """K = 1: the graph is not looked at."""
     network = build_network("ngcn", X.shape[1], 3, powers=1, replicas=1, classifier=classifier).eval()
     first, second = weights_of(network)
-    mlp = (X.dense() @ first).relu() @ second[0, 0]
+    mlp = (X.dense() @ first[0]).relu() @ second[0, 0]
     if classifier == "fc":
         expected = mlp.relu() @ network.classifier.layers[0].weight.detach().T
     else:

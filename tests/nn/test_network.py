@@ -61,8 +61,10 @@ def test_replicas_are_independent(graph, X, graph_model):
     before = network.towers(A_hat, X)
     assert not torch.allclose(before[:, 0], before[:, 1])
     with torch.no_grad():
-        for weight in network.graph_models.parameters():  # (features, towers * out) or (powers, replicas, in, out)
-            second = weight.view(X.shape[1], 4, -1)[:, 1] if weight.dim() == 2 else weight[0, 1]
+        for (
+            weight
+        ) in network.graph_models.parameters():  # (powers, features, replicas * out) or (powers, replicas, in, out)
+            second = weight[0].unflatten(1, (2, -1))[:, 1] if weight.dim() == 3 else weight[0, 1]
             second.mul_(-2)
     after = network.towers(A_hat, X)
     assert not torch.allclose(after[:, 1], before[:, 1])
@@ -134,7 +136,7 @@ def test_own_module_as_graph_model(graph, X):
     settings = {"powers": 3, "replicas": 1, "widths": (3,), "classifier": "attention"}
     own = Network(EachTower(OwnConvolution), X.shape[1], 3, **settings).double().eval()
     built_in = Network(GCN, X.shape[1], 3, **settings).double().eval()
-    W = torch.cat([module.W.weight.detach().T for module in own.graph_models.each], dim=1)
+    W = torch.stack([module.W.weight.detach().T for module in own.graph_models.each])
     built_in.graph_models.layers[0].linear.weight.data = W
     A_hat = normalize(graph.adjacency).double()
     torch.testing.assert_close(own(A_hat, X), built_in(A_hat, X))
@@ -146,7 +148,7 @@ def test_pyg_layer_on_explicit_powers(graph, X):
     towers = EachTower(lambda i, o: PyG(GCNConv(i, o, normalize=False, bias=False)))
     network = Network(towers, X.shape[1], 3, **settings).double().eval()
     built_in = Network(GCN, X.shape[1], 3, **settings).double().eval()
-    W = torch.cat([module.module.lin.weight.detach().T for module in network.graph_models.each], dim=1)
+    W = torch.stack([module.module.lin.weight.detach().T for module in network.graph_models.each])
     built_in.graph_models.layers[0].linear.weight.data = W
     A_hat = normalize(graph.adjacency).double()
     torch.testing.assert_close(network(A_hat, X), built_in(A_hat, X))

@@ -35,7 +35,7 @@ def test_it_is_taken_on_other_devices():
 def test_masks_keep_the_mean_and_differ_between_towers(monkeypatch):
     monkeypatch.setattr(plain, "is_needed_for", lambda tensor: True)
     X = Features(torch.ones(2000, 1, dtype=torch.float64).numpy())
-    Y = X.times(torch.ones(1, 4, dtype=torch.float64), 2, 2, Dropout.draw(0.25))
+    Y = X.times(torch.ones(2, 1, 2, dtype=torch.float64), 2, Dropout.draw(0.25))
     assert set(Y.unique().tolist()) == {0.0, 1 / 0.75}
     assert abs(Y.mean() - 1) < 0.02
     towers = Y.transpose(0, 1).flatten(1)

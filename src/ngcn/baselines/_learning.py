@@ -32,7 +32,7 @@ class FeatureLinear(nn.Module):
     def forward(self, X: Features | Tensor) -> Tensor:
         if isinstance(X, Features):
             mask = Dropout.draw(self.dropout if self.training else 0.0)
-            return X.times(self.weight, powers=1, replicas=1, dropout=mask)[0] + self.bias
+            return X.times(self.weight[None], replicas=1, dropout=mask)[0] + self.bias
         return nn.functional.dropout(X, self.dropout, self.training) @ self.weight + self.bias
 
 

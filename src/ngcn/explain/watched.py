@@ -18,15 +18,13 @@ class Watched(Features):
         self.products: list[tuple[Tensor, Tensor, Tensor]] = []  # W, X W, and which of its rows are in reach
         self.inputs: list[Tensor] = []  # X itself, for graph models that take it dense
 
-    def times(
-        self, W: Tensor, powers: int, replicas: int, dropout: Dropout = NONE, reach: Reach | None = None
-    ) -> Tensor:
-        XW = super().times(W, powers, replicas, dropout, reach)
+    def times(self, W: Tensor, replicas: int, dropout: Dropout = NONE, reach: Reach | None = None) -> Tensor:
+        XW = super().times(W, replicas, dropout, reach)
         if self.node is not None:
             XW = XW.index_fill(1, torch.tensor([self.node]), 0)
         if self.feature is not None:
             column = torch.from_numpy(self.matrix[:, [self.feature]].toarray())
-            XW = XW - column * W[self.feature].reshape(powers, 1, -1)
+            XW = XW - column * W[:, [self.feature]]
         near = torch.ones(XW.shape[:2], dtype=torch.bool)
         if reach is not None:
             near = torch.from_numpy(reach.distance <= reach.limits[:, None])
@@ -61,8 +59,8 @@ class Watched(Features):
         for (W, XW, near), of_W, of_XW in zip(self.products, slopes, slopes[count:], strict=False):
             points = torch.einsum("knc,knc->kn", XW.detach(), of_XW)
             by_node += torch.where(near, points, 0).sum(dim=0)  # what is out of reach was never computed
-            by_feature += (W.detach() * of_W).sum(dim=1)
-            own += x * (W.detach() @ of_XW[:, node].flatten())
+            by_feature += (W.detach() * of_W).sum(dim=(0, 2))
+            own += x * torch.einsum("kfc,kc->f", W.detach(), of_XW[:, node])
         for X, slope in zip(self.inputs, slopes[2 * count :], strict=True):
             by_node += (X.detach() * slope).sum(dim=1)
             by_feature += (X.detach() * slope).sum(dim=0)

@@ -26,7 +26,7 @@ class TowerWeights(nn.Module):
     Shape:
         - input: :class:`~ngcn.ops.Features` of ``(nodes, width_in)`` if shared, else
           ``(powers, nodes, replicas * width_in)``
-        - weight: ``(width_in, powers * replicas * width_out)`` if shared, all towers side by side, else
+        - weight: ``(powers, width_in, replicas * width_out)`` if shared, the towers of a power side by side, else
           ``(powers, replicas, width_in, width_out)``
         - output: ``(powers, nodes, replicas * width_out)``
     """
@@ -43,15 +43,14 @@ class TowerWeights(nn.Module):
     ) -> None:
         super().__init__()
         self.powers, self.replicas, self.width_in, self.width_out = powers, replicas, width_in, width_out
-        towers = (len(powers), replicas)
-        shape = (width_in, math.prod(towers) * width_out) if shared_input else (*towers, width_in, width_out)
+        shape = (width_in, replicas * width_out) if shared_input else (replicas, width_in, width_out)
         bound = math.sqrt(6 / ((fan_in or width_in) + width_out))
-        self.weight = nn.Parameter(torch.empty(shape).uniform_(-bound, bound))
+        self.weight = nn.Parameter(torch.empty(len(powers), *shape).uniform_(-bound, bound))
 
     def forward(self, Z: Input, dropout: Dropout, reach: Reach) -> Float[Tensor, "powers nodes columns_out"]:
         """`dropout` is the mask on shared features; tower columns have been through theirs already."""
         if isinstance(Z, Features):
-            return Z.times(self.weight, len(self.powers), self.replicas, dropout, reach)
+            return Z.times(self.weight, self.replicas, dropout, reach)
         return tower_linear(Z, self.weight, reach)
 
     def extra_repr(self) -> str:

@@ -61,7 +61,7 @@ class Polynomial(nn.Module, ABC):
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows 1 width"]:
         mask = Dropout.draw(self.dropout) if self.training else NONE
-        Z = self.polynomial(A_hat, X.times(self.weights[0], powers=1, replicas=1, dropout=mask)[0])
+        Z = self.polynomial(A_hat, X.times(self.weights[0][None], replicas=1, dropout=mask)[0])
         for W in self.weights[1:]:
             Z = self.polynomial(A_hat, dropout(torch.relu(Z), self.dropout, self.training) @ W)
         return self.activation(Z if rows is None else Z[rows])[:, None]

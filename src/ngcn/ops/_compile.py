@@ -45,22 +45,28 @@ def lowest_digit(keep: int) -> int:
 
 
 @helper
-def kept(key: np.ndarray, counter: int, keep: int, digit: int) -> U32:
-    """32 independent bits, each 1 with probability ``keep / 65536``, for this counter under this key.
+def keep_bits(bits: np.ndarray, numbers: np.ndarray, key: np.ndarray, keep: int, digit: int) -> None:
+    """``bits[w, k]``: 32 independent bits, each 1 with probability ``keep / 65536``, for ``numbers[k]`` under this key.
 
     The binary digits of the probability say how to combine uniform words: from the lowest 1 at `digit` up, OR for a 1
-    and AND for a 0. One half takes a single word for 32 decisions.
+    and AND for a 0. One half takes a single word for 32 decisions. The compiler makes vectors of these loops.
     """
-    if keep >= 65536:
-        return U32(0xFFFFFFFF)
-    high = U32(U32(counter >> 32) * U32(0x9E3779B9))  # almost always 0: no need to mix it as well as the low half
-    base = U32(_mix(U32(U32(counter) ^ key[0])) + U32(high ^ key[1]))
-    bits = U32(0)
-    while digit < 16:
-        word = _mix(U32(base + U32(digit * 0x9E3779B9)))
-        bits = U32(bits | word) if (keep >> digit) & 1 else U32(bits & word)
-        digit += 1
-    return bits
+    words, count = bits.shape
+    bases = np.empty(count, np.uint32)
+    for k in range(count):
+        bases[k] = _mix(U32(U32(numbers[k]) ^ key[0])) + key[1]
+    for w in range(words):
+        target = bits[w]
+        for k in range(count):
+            target[k] = 0 if digit < 16 else 0xFFFFFFFF  # a probability of 1
+        for d in range(digit, 16):
+            place = U32((d + 16 * w) * 0x9E3779B9)
+            if (keep >> d) & 1:
+                for k in range(count):
+                    target[k] |= _mix(U32(bases[k] + place))
+            else:
+                for k in range(count):
+                    target[k] &= _mix(U32(bases[k] + place))
 
 
 @helper
@@ -83,23 +89,27 @@ def add_rows(
     factors: np.ndarray,
     first: int,
     stride: int,
+    fresh: bool,
 ) -> None:
-    """``out[at + c] += factors[first + e * stride] * source[rows[e], column + c]``, summed over e, for c < width."""
+    """``out[at + c] = start + sum over e of factors[first + e * stride] * source[rows[e], column + c]`` for c < width.
+
+    The start is 0 if `fresh`, else what stands there.
+    """
     c = 0
     while width - c > 32:
         wide = min(width - c, 64)
-        gather_64(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, wide)
+        gather_64(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, wide, fresh)
         c += wide
     rest = width - c
     if rest > 16:
-        gather_32(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest)
+        gather_32(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest, fresh)
     elif rest >= 8:
-        gather_16(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest)
+        gather_16(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest, fresh)
     elif rest >= 4:
-        gather_8(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest)
+        gather_8(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest, fresh)
     else:
         for last in range(c, width):
-            total = out[at + last]
+            total = out.dtype.type(0) if fresh else out[at + last]
             for e in range(begin, stop):
                 total += factors[first + e * stride] * source[U32(rows[e]), column + last]
             out[at + last] = total

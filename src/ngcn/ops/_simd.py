@@ -20,11 +20,12 @@ def _gather(groups: int, vectors: int, lanes: int = LANES) -> Any:
 
     Piece g is `width` columns wide and has a factor of its own::
 
-        out[at + g * width + c] += sum over e from begin to stop of
+        out[at + g * width + c] = start + sum over e from begin to stop of
             factors[first + e * stride + g * step] * source[rows[e], column + g * width + c]     for c < width
 
-    A piece takes ``vectors * lanes`` columns at most and `lanes` at least: its last vectors move left until they end
-    where it does, and then write some columns twice, with the same value.
+    where the start is 0 if `fresh`, else what stands there. A piece takes ``vectors * lanes`` columns at most and
+    `lanes` at least: its last vectors move left until they end where it does, and then write some columns twice, with
+    the same value.
     """
 
     @intrinsic
@@ -42,8 +43,9 @@ def _gather(groups: int, vectors: int, lanes: int = LANES) -> Any:
         stride: Any,
         step: Any,
         width: Any,
+        fresh: Any,
     ) -> Any:
-        signature = types.void(out, at, source, column, rows, begin, stop, factors, first, stride, step, width)
+        signature = types.void(out, at, source, column, rows, begin, stop, factors, first, stride, step, width, fresh)
 
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
             number, whole = context.get_value_type(out.dtype), context.get_value_type(types.intp)
@@ -68,8 +70,9 @@ def _gather(groups: int, vectors: int, lanes: int = LANES) -> Any:
                 inside = builder.select(builder.icmp_signed("<", inside, last), inside, last)
                 offsets.append(builder.add(builder.mul(whole(i // vectors), width_), inside))
             sums = [cgutils.alloca_once(builder, vector) for _ in offsets]  # the compiler makes registers of them
+            is_fresh, zero = context.is_true(builder, fresh, args[12]), ir.Constant(vector, [0.0] * lanes)
             for total, offset in zip(sums, offsets, strict=True):
-                builder.store(load(out_, builder.add(at_, offset)), total)
+                builder.store(builder.select(is_fresh, zero, load(out_, builder.add(at_, offset))), total)
             pitch = cgutils.unpack_tuple(builder, source_.shape)[1]
             with cgutils.for_range_slice(builder, begin_, stop_, whole(1), whole) as (e, _):
                 row = context.cast(builder, builder.load(builder.gep(rows_.data, [e])), rows.dtype, types.intp)

@@ -12,10 +12,11 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ngcn.ops._compile import BLOCK, add_rows, clear, helper, kept, kernel, lowest_digit
-from ngcn.ops._simd import gather_4x16, spread_8, spread_32
+from ngcn.ops._compile import BLOCK, U32, add_rows, clear, helper, keep_bits, kernel, lowest_digit
+from ngcn.ops._simd import gather_4x16
 
-ENTRIES = 32  # non-zeros of a row that are summed before the next are looked at: their factors stay in the L1 cache
+ENTRIES = 16384  # non-zeros, about, that are looked at together: their random bits and factors stay in the cache
+MOST_ROWS = 512
 
 
 @kernel
@@ -45,43 +46,22 @@ def multiply_powers(
             for share in numba.prange(shares):
                 for v in range(share * BLOCK, min(rows, (share + 1) * BLOCK)):
                     target = product[v]
-                    clear(target, 0, columns)
                     if distance[v] > limit:
-                        continue
-                    if s == 0:  # A^0: copy
+                        clear(target, 0, columns)
+                    elif s == 0:  # A^0: copy
                         for c in range(columns):
                             target[c] = source[v, c]
                     else:
-                        add_rows(target, 0, source, 0, columns, indices, indptr[v], indptr[v + 1], weights, 0, 1)
+                        add_rows(target, 0, source, 0, columns, indices, indptr[v], indptr[v + 1], weights, 0, 1, True)
 
 
 @helper
-def _mask_factors(
-    factors: np.ndarray,
-    per_entry: int,
-    values: np.ndarray,
-    entries: np.ndarray,
-    begin: int,
-    stop: int,
-    scale: float,
-    key: np.ndarray,
-    keep: int,
-    digit: int,
-) -> None:
-    """``factors[(e - begin) * per_entry + t] = x_e * mask_e,t / keep`` for all towers t."""
-    words = (per_entry + 31) // 32
-    for e in range(begin, stop):
-        for w in range(words):
-            at, bits = (e - begin) * per_entry + w * 32, kept(key, entries[e] * words + w, keep, digit)
-            if per_entry == 8:
-                spread_8(factors, at, bits, values[e] * scale)
-            else:
-                spread_32(factors, at, bits, values[e] * scale)
-
-
-@helper
-def _factors_per_entry(towers: int) -> int:
-    return 8 if towers <= 8 else (towers + 31) // 32 * 32
+def _scale(factors: np.ndarray, values: np.ndarray, bits: np.ndarray, tower: int, several: int, scale: float) -> None:
+    """``factors[t, k] = x_k * mask_k,tower+t / keep`` for t < several; `bits` has 32 towers to a word."""
+    for t in range(several):
+        line, word, bit = factors[t], bits[(tower + t) // 32], U32(1) << U32((tower + t) % 32)
+        for k in range(len(word)):
+            line[k] = values[k] * scale if word[k] & bit else values.dtype.type(0)
 
 
 @kernel
@@ -89,106 +69,99 @@ def features_times(
     indptr: np.ndarray,
     indices: np.ndarray,
     values: np.ndarray,
-    entries: np.ndarray,
     W: np.ndarray,
     out: np.ndarray,
-    towers: int,
+    replicas: int,
     key: np.ndarray,
     keep: int,
     distance: np.ndarray,
     first: np.ndarray,
 ) -> None:
-    """``out[p, i, tower] = sum_j x_ij * mask_ij,tower / keep * W[j, tower]``: X W, each tower with its own mask.
+    """``out[p, i, tower] = sum_j x_ij * mask_ij,tower / keep * W[p, j, tower]``: X W, each tower with its own mask.
 
-    In W all towers stand side by side: the random bits of a non-zero serve them all. `entries` numbers the non-zeros
-    alike in X and in its transpose: it is the counter of the mask, which therefore agrees between the two without
-    being stored. ``first[d]`` is the first power that matters at distance d.
+    The mask is that of the number of the entry among the non-zeros of X; the transpose knows these numbers, so that the
+    two agree on the mask without its being stored. ``first[d]`` is the first power that matters at distance d.
     """
     powers, rows, columns = out.shape
-    width = columns * powers // towers
-    per_entry = _factors_per_entry(towers)
+    masked = keep < 65536
+    if not masked:
+        replicas = 1  # without a mask, the towers of a power are one
+    width = columns // replicas
     scale, digit = values.dtype.type(65536 / keep), lowest_digit(keep)
-    for share in numba.prange((rows + BLOCK - 1) // BLOCK):
-        factors = np.empty(ENTRIES * per_entry, values.dtype)
-        sums = np.empty(towers * width, values.dtype)
-        for i in range(share * BLOCK, min(rows, (share + 1) * BLOCK)):
-            low = first[distance[i]]
-            for p in range(low):
-                clear(out[p, i], 0, columns)
-            if low >= powers:
-                continue
-            clear(sums, low * columns, towers * width)
-            first_tower = low * towers // powers
-            if keep >= 65536:
-                at = low * columns
-                add_rows(sums, at, W, at, towers * width - at, indices, indptr[i], indptr[i + 1], values, 0, 1)
-            else:
-                for begin in range(indptr[i], indptr[i + 1], ENTRIES):
-                    stop = min(begin + ENTRIES, indptr[i + 1])
-                    _mask_factors(factors, per_entry, values, entries, begin, stop, scale, key, keep, digit)
-                    t = first_tower
-                    while width == 16 and t + 4 <= towers:  # the paper's width: four towers fill the registers
-                        f = t - begin * per_entry
-                        gather_4x16(sums, t * 16, W, t * 16, indices, begin, stop, factors, f, per_entry, 1, 16)
-                        t += 4
-                    while t < towers:
-                        at, f = t * width, t - begin * per_entry
-                        add_rows(sums, at, W, at, width, indices, begin, stop, factors, f, per_entry)
-                        t += 1
-            for p in range(low, powers):
-                for c in range(columns):
-                    out[p, i, c] = sums[p * columns + c]
+    block = max(1, min(MOST_ROWS, ENTRIES * rows // max(1, len(values))))
+    for share in numba.prange((rows + block - 1) // block):
+        top, bottom = share * block, min(rows, (share + 1) * block)
+        begin, count = indptr[top], (indptr[bottom] - indptr[top]) * masked
+        bits = np.empty(((powers * replicas + 31) // 32, count), np.uint32)
+        factors = np.empty((4, count), values.dtype)
+        flat, shift = (factors.reshape(-1), -begin) if masked else (values, 0)
+        keep_bits(bits, np.arange(begin, begin + count), key, keep, digit)
+        for p in range(powers):
+            r = 0
+            while r < replicas:
+                several = 4 if width == 16 and r + 4 <= replicas else 1  # the paper's width: four fill the registers
+                _scale(factors, values[begin:], bits, p * replicas + r, several, scale)
+                left, W_p = r * width, W[p]
+                for i in range(top, bottom):
+                    target, e, stop = out[p, i], indptr[i], indptr[i + 1]
+                    if p < first[distance[i]]:
+                        clear(target, left, left + several * width)
+                    elif several == 4:
+                        gather_4x16(target, left, W_p, left, indices, e, stop, flat, shift, 1, count, 16, True)
+                    else:
+                        add_rows(target, left, W_p, left, width, indices, e, stop, flat, shift, 1, True)
+                r += several
 
 
 @kernel
 def transposed_features_times(
     parts: int,
-    indptr: np.ndarray,
+    shares: np.ndarray,
+    starts: np.ndarray,
+    stops: np.ndarray,
     indices: np.ndarray,
     values: np.ndarray,
-    entries: np.ndarray,
+    numbers: np.ndarray,
     G: np.ndarray,
     out: np.ndarray,
-    towers: int,
+    replicas: int,
     key: np.ndarray,
     keep: int,
-    distance: np.ndarray,
-    first: np.ndarray,
-    shares: np.ndarray,
 ) -> None:
-    """``out[j, tower] = sum_i x_ij * mask_ij,tower / keep * G[p, i, tower]``: X^T G, the gradient of W.
+    """``out[p, j, tower] = sum_i x_ij * mask_ij,tower / keep * G[p, i, tower]``: X^T G, the gradient of W.
 
-    X^T comes in vertical `parts`, one CSR after the other, so that the rows of G which a part refers to stay in the
-    cache; ``shares[s]`` to ``shares[s + 1]`` are the rows of `out` that one thread takes through all parts.
+    X^T comes in vertical `parts`, one after the other, so that the rows of G which a part refers to stay in the cache;
+    ``shares[s]`` to ``shares[s + 1]`` are the rows of `out` that one thread takes through all parts. Line j of a part
+    has the entries from ``starts[part, j]``, for power p up to ``stops[p, part, j]``: beyond are those that it does not
+    reach. `numbers` are those of the entries in X.
     """
     powers, _, columns = G.shape
-    replicas = towers // powers
+    masked = keep < 65536
+    if not masked:
+        replicas = 1
     width = columns // replicas
-    rows = out.shape[0]
-    per_entry = _factors_per_entry(towers)
+    lines = out.shape[1]
     scale, digit = values.dtype.type(65536 / keep), lowest_digit(keep)
+    block = max(1, ENTRIES * parts * lines // max(1, len(values)))
     for share in numba.prange(len(shares) - 1):
-        factors = np.empty(ENTRIES * per_entry, values.dtype)
         for part in range(parts):
-            for j in range(shares[share], shares[share + 1]):
-                if part == 0:
-                    clear(out[j], 0, towers * width)
-                end = indptr[part * rows + j + 1]
-                for begin in range(indptr[part * rows + j], end, ENTRIES):
-                    stop = min(begin + ENTRIES, end)
-                    low = powers
-                    for e in range(begin, stop):
-                        low = min(low, first[distance[indices[e]]])
-                    if low == powers:
-                        continue
-                    _mask_factors(factors, per_entry, values, entries, begin, stop, scale, key, keep, digit)
-                    for p in range(low, powers):
-                        r = 0
-                        while width == 16 and r + 4 <= replicas:
-                            at, f = p * columns + r * 16, p * replicas + r - begin * per_entry
-                            gather_4x16(out[j], at, G[p], r * 16, indices, begin, stop, factors, f, per_entry, 1, 16)
-                            r += 4
-                        while r < replicas:
-                            at, f = p * columns + r * width, p * replicas + r - begin * per_entry
-                            add_rows(out[j], at, G[p], r * width, width, indices, begin, stop, factors, f, per_entry)
-                            r += 1
+            for top in range(shares[share], shares[share + 1], block):
+                bottom = min(top + block, shares[share + 1])
+                begin, count = starts[part, top], (stops[powers - 1, part, bottom - 1] - starts[part, top]) * masked
+                bits = np.empty(((powers * replicas + 31) // 32, count), np.uint32)
+                factors = np.empty((4, count), values.dtype)
+                flat, shift = (factors.reshape(-1), -begin) if masked else (values, 0)
+                keep_bits(bits, numbers[begin : begin + count], key, keep, digit)
+                for p in range(powers):
+                    r = 0
+                    while r < replicas:
+                        several = 4 if width == 16 and r + 4 <= replicas else 1
+                        _scale(factors, values[begin:], bits, p * replicas + r, several, scale)
+                        left, G_p, new = r * width, G[p], part == 0
+                        for j in range(top, bottom):
+                            target, e, stop = out[p, j], starts[part, j], stops[p, part, j]
+                            if several == 4:
+                                gather_4x16(target, left, G_p, left, indices, e, stop, flat, shift, 1, count, 16, new)
+                            else:
+                                add_rows(target, left, G_p, left, width, indices, e, stop, flat, shift, 1, new)
+                        r += several

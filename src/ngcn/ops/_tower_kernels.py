@@ -8,7 +8,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ngcn.ops._compile import BLOCK, add_rows, clear, kept, kernel, lowest_digit
+from ngcn.ops._compile import BLOCK, add_rows, clear, keep_bits, kernel, lowest_digit
 from ngcn.ops._simd import spread_32
 
 
@@ -24,6 +24,8 @@ def relu_dropout(
     for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
         p, begin = share // shares, share % shares * BLOCK
+        bits = np.empty((1, BLOCK * words * (keep < 65536)), np.uint32)
+        keep_bits(bits, (p * rows + begin) * words + np.arange(bits.shape[1]), key, keep, digit)
         for v in range(begin, min(rows, begin + BLOCK)):
             y, target = Y[p, v], out[p, v]
             if distance[v] > limits[p]:
@@ -33,7 +35,7 @@ def relu_dropout(
                 target[c] = zero if y[c] < 0 else y[c]  # NaN stays NaN
             if keep < 65536:
                 for w in range(words):
-                    spread_32(mask, w * 32, kept(key, (p * rows + v) * words + w, keep, digit), scale)
+                    spread_32(mask, w * 32, bits[0, (v - begin) * words + w], scale)
                 for c in range(columns):
                     target[c] *= mask[c]
 
@@ -62,12 +64,14 @@ def relu_normalize_dropout(
     for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
         p, begin = share // shares, share % shares * BLOCK
+        bits = np.empty((1, BLOCK * words), np.uint32)
+        keep_bits(bits, (p * rows + begin) * words + np.arange(bits.shape[1]), key, keep, digit)
         for v in range(begin, min(rows, begin + BLOCK)):
             if distance[v] > limits[p]:
                 clear(out[p, v], 0, columns)
                 continue
             for w in range(words):
-                spread_32(mask, w * 32, kept(key, (p * rows + v) * words + w, keep, digit), scale)
+                spread_32(mask, w * 32, bits[0, (v - begin) * words + w], scale)
             for left in range(0, columns, width):
                 y, target, m = Y[p, v, left : left + width], out[p, v, left : left + width], mask[left : left + width]
                 square = zero
@@ -99,12 +103,14 @@ def relu_normalize_dropout_backward(
     for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
         p, begin = share // shares, share % shares * BLOCK
+        bits = np.empty((1, BLOCK * words), np.uint32)
+        keep_bits(bits, (p * rows + begin) * words + np.arange(bits.shape[1]), key, keep, digit)
         for v in range(begin, min(rows, begin + BLOCK)):
             if distance[v] > limits[p]:
                 clear(out[p, v], 0, columns)
                 continue
             for w in range(words):
-                spread_32(mask, w * 32, kept(key, (p * rows + v) * words + w, keep, digit), scale)
+                spread_32(mask, w * 32, bits[0, (v - begin) * words + w], scale)
             for left in range(0, columns, width):
                 y, g = Y[p, v, left : left + width], G[p, v, left : left + width]
                 target, m = out[p, v, left : left + width], mask[left : left + width]
@@ -129,19 +135,18 @@ def times_matrices(H: np.ndarray, W: np.ndarray, out: np.ndarray, distance: np.n
     for share in numba.prange(blocks * shares):
         p, begin = share // shares, share % shares * BLOCK
         for v in range(begin, min(rows, begin + BLOCK)):
-            target = out[p, v]
-            clear(target, 0, replicas * outer)
-            if distance[v] <= limits[p]:
-                for r in range(replicas):
-                    add_rows(target, r * outer, W[p, r], 0, outer, lines, 0, inner, H[p, v], r * inner, 1)
+            if distance[v] > limits[p]:
+                clear(out[p, v], 0, replicas * outer)
+                continue
+            for r in range(replicas):
+                add_rows(out[p, v], r * outer, W[p, r], 0, outer, lines, 0, inner, H[p, v], r * inner, 1, True)
 
 
 @kernel
 def outer_products(H: np.ndarray, G: np.ndarray, partial: np.ndarray, distance: np.ndarray, limits: np.ndarray) -> None:
     """``partial.sum(0)[p, r] = G[p, :, r]^T @ H[p, :, r]``: the weight gradient, over fixed shares of the rows.
 
-    `partial` is zero before. The shares are as many as it has matrices, whatever the number of threads: the same bits
-    come out.
+    The shares are as many as `partial` has matrices, whatever the number of threads: the same bits come out.
     """
     shares, blocks, replicas, outer, inner = partial.shape
     nodes = H.shape[1]
@@ -160,5 +165,5 @@ def outer_products(H: np.ndarray, G: np.ndarray, partial: np.ndarray, distance: 
                     count += 1
             for r in range(replicas):
                 for c in range(outer):
-                    f = r * outer + c
-                    add_rows(partial[share, p, r, c], 0, H[p], r * inner, inner, rows, 0, count, factors, f, columns)
+                    target, f = partial[share, p, r, c], r * outer + c
+                    add_rows(target, 0, H[p], r * inner, inner, rows, 0, count, factors, f, columns, True)

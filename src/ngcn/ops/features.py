@@ -34,10 +34,9 @@ class Features:
         X = sp.csr_array(matrix)
         self.shape: tuple[int, int] = X.shape
         self.matrix = X
-        # (indptr, indices, values, number of the entry) as the kernels take them; of X^T, the number of parts first
-        self.rows = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data, np.arange(X.nnz))
-        self.columns = _transposed_in_parts(X)
-        self.entries_before = np.concatenate([[0], np.cumsum(np.bincount(X.indices, minlength=X.shape[1]))])
+        self.rows = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)  # as the kernels take them
+        self._everything = np.zeros(X.shape[0], dtype=np.int32)
+        self._columns: dict[tuple[Any, ...], tuple[Any, ...]] = {}
 
     def dense(self) -> Float[Tensor, "nodes features"]:
         return torch.from_numpy(self.matrix.toarray())
@@ -57,60 +56,84 @@ class Features:
 
     def times(
         self,
-        W: Float[Tensor, "features columns"],
-        powers: int,
+        W: Float[Tensor, "powers features columns"],
         replicas: int,
         dropout: Dropout = NONE,
         reach: Reach | None = None,
-    ) -> Float[Tensor, "powers nodes columns_of_power"]:
-        r"""The product :math:`\mathrm{drop}_t(X) W_t` for each tower t, in a block per power.
+    ) -> Float[Tensor, "powers nodes columns"]:
+        r"""The product :math:`\mathrm{drop}_t(X) W_t` for each tower t; the towers of a power are side by side.
 
         Example:
             >>> X = Features(np.array([[1.0, 0.0], [0.0, 2.0]]))
-            >>> X.times(torch.ones(2, 3, dtype=torch.float64), powers=3, replicas=1)[2]
+            >>> X.times(torch.ones(3, 2, 1, dtype=torch.float64), replicas=1)[2]
             tensor([[1.],
                     [2.]], dtype=torch.float64)
         """
         if plain.is_needed_for(W):
-            return plain.features_times(self, W, powers, replicas, dropout)
+            return plain.features_times(self, W, replicas, dropout)
         if reach is None:
-            reach = Reach(np.zeros(self.shape[0], dtype=np.int32), (1,) * powers, layers=1)
+            reach = Reach(self._everything, (1,) * len(W), layers=1)
         if self.dense_is_faster and dropout.keep == NONE.keep:
-            return torch.stack([self._dense @ W_p for W_p in W.chunk(powers, dim=1)])
-        result: Tensor = _Times.apply(W, self, powers, replicas, dropout, reach)
+            return self._dense @ W
+        result: Tensor = _Times.apply(W, self, replicas, dropout, reach)
         return result
+
+    def columns(self, reach: Reach) -> tuple[Any, ...]:
+        """X^T as the kernel takes it, for the weight gradient X^T G with such a reach.
+
+        It is sorted for a reach that comes again, as in the steps of a training; the first time, all entries will do.
+        """
+        key = id(reach.distance), reach.powers, reach.layers, numba.get_num_threads()
+        if key not in self._columns and reach.distance is not self._everything:
+            self._columns[key] = ()
+            return self.columns(Reach(self._everything, (1,) * len(reach.powers), layers=1))
+        found = self._columns.pop(key, ()) or (reach.distance, _transposed(self.matrix, reach, key[-1]))
+        self._columns[key] = found  # with the array that is meant by its id
+        while len(self._columns) > 4:  # the newest are kept
+            del self._columns[next(iter(self._columns))]
+        columns: tuple[Any, ...] = found[1]
+        return columns
 
     def __repr__(self) -> str:
         kind = "dense" if self.dense_is_faster else "sparse"
         return f"Features(nodes={self.shape[0]}, features={self.shape[1]}, entries={self.matrix.nnz}, {kind})"
 
 
-def _transposed_in_parts(X: sp.csr_array) -> tuple[Any, ...]:
-    """X^T for the weight gradient X^T G, in vertical parts: the rows of G that a part needs fit into the cache."""
+def _transposed(X: sp.csr_array, reach: Reach, threads: int) -> tuple[Any, ...]:
+    """X^T in vertical parts: the rows of G that a part needs fit into the cache.
+
+    Within a line, the entries come in the order of the first power that reaches them.
+    """
     nodes, features = X.shape
-    parts = max(1, min(nodes // 256, X.nnz // (4 * features)))  # a line of a part should have some entries
-    part = np.repeat(np.arange(nodes) * parts // nodes, np.diff(X.indptr))
-    line = part * features + X.indices  # of the stacked CSR matrices
-    order = np.argsort(line, kind="stable")
-    indptr = np.concatenate([[0], np.cumsum(np.bincount(line, minlength=parts * features))])
-    row = np.repeat(np.arange(nodes, dtype=np.int32), np.diff(X.indptr))
-    return parts, indptr, row[order], X.data[order], order
+    parts = max(1, min(nodes // 1024, X.nnz // (32 * features)))  # a line of a part should have some entries
+    powers, row = len(reach.powers), np.repeat(np.arange(nodes, dtype=np.int32), np.diff(X.indptr))
+    number = np.flatnonzero(reach.distance[row] <= reach.limits[-1])
+    row = row[number]
+    part, power = row.astype(np.int64) * parts // nodes, reach.first_block[reach.distance[row]]
+    place = (part * features + X.indices[number]) * powers + power
+    order = np.argsort(place, kind="stable")
+    row, number = row[order], number[order]
+    stops = np.cumsum(np.bincount(place, minlength=parts * features * powers)).reshape(parts, features, powers)
+    starts = np.concatenate([[0], stops[:, :, -1].flat[:-1]]).reshape(parts, features)
+    entries = np.cumsum(np.bincount(X.indices[number], minlength=features))
+    shares = np.searchsorted(entries, np.linspace(0, len(number), threads + 1))
+    shares[0], shares[-1] = 0, features
+    return parts, shares, starts, np.ascontiguousarray(np.moveaxis(stops, 2, 0)), row, X.data[number], number
 
 
 class _Times(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, W: Tensor, X: Features, powers: int, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
-        ctx.settings = X, powers * replicas, dropout.key, dropout.keep, reach.distance, reach.first_block
-        out = empty((powers, X.shape[0], W.shape[1] // powers), X.matrix.dtype)
-        features_times(*X.rows, W.detach().numpy(), out, *ctx.settings[1:])
+    def forward(ctx: Any, W: Tensor, X: Features, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
+        ctx.settings = X, replicas, dropout, reach
+        out = empty((len(W), X.shape[0], W.shape[2]), X.matrix.dtype)
+        mask = replicas, dropout.key, dropout.keep
+        features_times(*X.rows, W.detach().numpy(), out, *mask, reach.distance, reach.first_block)
         return torch.from_numpy(out)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        X, *mask_and_reach = ctx.settings
+        X, replicas, dropout, reach = ctx.settings
         G = grads[0].contiguous().numpy()
-        out = empty((X.shape[1], G.shape[0] * G.shape[2]), G.dtype)
-        shares = np.searchsorted(X.entries_before, np.linspace(0, X.matrix.nnz, numba.get_num_threads() + 1))
-        shares[0], shares[-1] = 0, X.shape[1]
-        transposed_features_times(*X.columns, G, out, *mask_and_reach, shares)
-        return torch.from_numpy(out), None, None, None, None, None
+        out = empty((len(G), X.shape[1], G.shape[2]), G.dtype)
+        transposed_features_times(*X.columns(reach), G, out, replicas, dropout.key, dropout.keep)
+        return torch.from_numpy(out), None, None, None, None

@@ -33,13 +33,16 @@ def propagate(A_hat: Operator, Z: Tensor, powers: tuple[int, ...]) -> Tensor:
     return torch.stack(blocks)
 
 
-def features_times(X: Features, W: Tensor, powers: int, replicas: int, dropout: Dropout) -> Tensor:
+def features_times(X: Features, W: Tensor, replicas: int, dropout: Dropout) -> Tensor:
     matrix = sparse_tensor(X, W.device)
-    towers = []
-    for W_t in W.chunk(powers * replicas, dim=1):
-        values = matrix.values() * _mask(matrix.values(), dropout)
-        towers.append(_csr(matrix.crow_indices(), matrix.col_indices(), values, X.shape) @ W_t)
-    return torch.stack([torch.cat(towers[p * replicas : (p + 1) * replicas], dim=1) for p in range(powers)])
+    blocks = []
+    for W_p in W:
+        towers = []
+        for W_t in W_p.chunk(replicas, dim=1):
+            values = matrix.values() * _mask(matrix.values(), dropout)
+            towers.append(_csr(matrix.crow_indices(), matrix.col_indices(), values, X.shape) @ W_t)
+        blocks.append(torch.cat(towers, dim=1))
+    return torch.stack(blocks)
 
 
 def relu_dropout(Y: Tensor, dropout: Dropout) -> Tensor:

@@ -117,7 +117,6 @@ class _TowerLinear(torch.autograd.Function):
         G = grads[0].contiguous().numpy()
         W_transposed = np.ascontiguousarray(W.swapaxes(2, 3))
         partial = empty((SHARES, *W_transposed.shape), G.dtype)
-        partial.fill(0)
         kernels.outer_products(H, G, partial, *ctx.settings)
         weight_gradient = torch.from_numpy(partial.sum(axis=0)).transpose(2, 3)
         return torch.from_numpy(_times_matrices(G, W_transposed, *ctx.settings)), weight_gradient, None
