@@ -18,7 +18,7 @@ from ngcn.ops._sparse_kernels import features_times, transposed_features_times
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
 
-DENSE_FROM = 0.4  # share of non-zeros from which a dense product is faster, measured by benchmarks/dense.py
+DENSE_FROM = 0.5  # share of non-zeros from which a dense product is faster, measured by benchmarks/dense.py
 
 
 class Features:
