@@ -12,7 +12,9 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import dropout, log_softmax, logsigmoid
+from torch.nn.functional import log_softmax, logsigmoid
+
+from ngcn.ops import Dropout, relu_dropout
 
 
 class FullyConnected(nn.Module):
@@ -42,12 +44,15 @@ class FullyConnected(nn.Module):
     def forward(self, Z: Float[Tensor, "rows towers width"]) -> Float[Tensor, "rows classes"]:
         H = self.hidden(Z)
         for layer in self.layers[1:]:
-            H = layer(dropout(torch.relu(H), self.dropout, self.training))
+            H = layer(self._relu_dropout(H))
         return H
 
     def hidden(self, Z: Float[Tensor, "rows towers width"]) -> Float[Tensor, "rows hidden"]:
         """What the first layer gives, before ReLU: the paper's t-SNE figure shows it."""
-        return self.layers[0](dropout(Z.flatten(1), self.dropout, self.training))
+        return self.layers[0](self._relu_dropout(Z.flatten(1)))  # the towers' own ReLU has left nothing to cut off
+
+    def _relu_dropout(self, H: Tensor) -> Tensor:
+        return relu_dropout(H[None], Dropout.draw(self.dropout if self.training else 0.0))[0]
 
     def weights(self) -> None:
         """A fully-connected layer has no weight per tower."""
@@ -84,7 +89,8 @@ class Mixture(nn.Module):
         if self.multilabel:
             odds: Tensor = _MixedOdds.apply(log_m, Z)
             return odds
-        return torch.logsumexp(log_m + log_softmax(Z, dim=-1), dim=1)
+        Z = Z.permute(1, 2, 0).contiguous()  # torch takes several times as long over few classes in a row
+        return torch.logsumexp(log_m[:, None] + log_softmax(Z, dim=1), dim=0).T
 
     def weights(self) -> Float[Tensor, " towers"]:
         """m, which sums to 1."""

@@ -25,7 +25,7 @@ from ngcn.training.run import HISTORY, Result, Run, write_seed
 from ngcn.training.setup import build, build_inputs, neighbours_close
 from ngcn.training.signals import graceful
 
-CHECKPOINT_SECONDS = 2.0  # how much work a killed process may lose
+CHECKPOINT_SECONDS = 5.0  # how much work a killed process may lose
 DIVERGED = 1e3  # a loss this many times the first one does not come back
 
 
