@@ -56,7 +56,7 @@ def test_what_comes_from_disk_is_what_was_trained(graph: Graph, tmp_path: Path) 
 
 @pytest.mark.parametrize("stop", [1, 5, 12])
 def test_resume_ends_with_the_same_bits(graph: Graph, tmp_path: Path, stop: int) -> None:
-    config = replace(SMALL, patience=9)
+    config = replace(SMALL, patience=11)
     train(graph, config, folder=tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         train(graph, config, folder=tmp_path / "parts", on_step=stop_at(stop))

@@ -81,13 +81,15 @@ class Features:
     def columns(self, reach: Reach) -> tuple[Any, ...]:
         """X^T as the kernel takes it, for the weight gradient X^T G with such a reach.
 
-        It is sorted for a reach that comes again, as in the steps of a training; the first time, all entries will do.
+        It is sorted for the reach, which comes again at every step of a training. That of a single node, as in
+        explanations, comes once, and all entries will do. The number of nodes decides, not whether it did come again:
+        a training that is resumed has to add up in the same order.
         """
         key = id(reach.distance), reach.powers, reach.layers, numba.get_num_threads()
-        if key not in self._columns and reach.distance is not self._everything:
-            self._columns[key] = ()
+        found = self._columns.pop(key, ())
+        if not found and np.count_nonzero(reach.distance == 0) == 1 < self.shape[0]:
             return self.columns(Reach(self._everything, (1,) * len(reach.powers), layers=1))
-        found = self._columns.pop(key, ()) or (reach.distance, _transposed(self.matrix, reach, key[-1]))
+        found = found or (reach.distance, _transposed(self.matrix, reach, key[-1]))
         self._columns[key] = found  # with the array that is meant by its id
         while len(self._columns) > 4:  # the newest are kept
             del self._columns[next(iter(self._columns))]

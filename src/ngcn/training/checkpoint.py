@@ -71,7 +71,7 @@ class State:
             torch.set_rng_state(tensors["random"])
         except (SafetensorError, KeyError, IndexError, RuntimeError, ValueError):
             raise RunError(
-                f"The checkpoint {path} is damaged or of another graph; delete it to start this seed over."
+                f"The checkpoint {path} is damaged, or of another graph or version; delete it to start this seed over."
             ) from None
 
 

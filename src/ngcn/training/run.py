@@ -225,7 +225,10 @@ class Run:
         except OSError as trouble:
             raise RunError(f"The weights {path} cannot be read: {trouble.strerror}.") from None
         except (SafetensorError, RuntimeError):
-            raise RunError(f"{path} is damaged, or was trained on another graph than {graph.name!r}.") from None
+            raise RunError(
+                f"{path} is damaged, of an older version of ngcn, or trained on another graph than {graph.name!r}; "
+                "train again."
+            ) from None
         return network.eval()
 
     def result(self, graph: Graph, seed: int) -> Result:
