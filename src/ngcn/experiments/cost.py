@@ -10,8 +10,9 @@ from ngcn.experiments.cell import Cell
 from ngcn.experiments.store import Store
 
 NON_ZEROS = {"cora": 49_216, "citeseer": 105_165, "pubmed": 988_031}  # of the features
-# Seconds on one core of a 2.6 GHz server: a step as such, and what it takes per million multiplications
-OVERHEAD, PER_MILLION = 0.003, 0.001
+# Seconds of a step on one core (AMD EPYC, AVX2): as such, and per million multiplications
+OVERHEAD, PER_MILLION = 0.0025, 0.0004
+SAGE = 1.75  # times as much work as GCN: neighbours and the node itself
 BASELINE_SECONDS = {  # of a seed on Cora; the others by the number of their nodes
     "lp": 0.2,
     "manireg": 0.3,
@@ -37,7 +38,8 @@ def rough_seconds(cell: Cell) -> float:
     multiply = non_zeros * towers * config.hidden
     walk = 2 * dataset.edges * sum(config.powers) * config.replicas * columns
     dense = dataset.nodes * towers * config.hidden * columns
-    return config.steps * (OVERHEAD + PER_MILLION * (multiply + walk + dense) / 1e6)
+    millions = (multiply + walk + dense) * (SAGE if "sage" in config.model else 1) / 1e6
+    return config.steps * (OVERHEAD + PER_MILLION * millions)
 
 
 def seconds(cells: Iterable[Cell], store: Store, seen: Iterable[Cell] = ()) -> float:
