@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
-from torch.nn.functional import log_softmax, logsigmoid
+from torch.nn.functional import log_softmax, logsigmoid, pad
 
 from ngcn.ops import Dropout, relu_dropout
 
@@ -89,8 +89,10 @@ class Mixture(nn.Module):
         if self.multilabel:
             odds: Tensor = _MixedOdds.apply(log_m, Z)
             return odds
-        Z = Z.permute(1, 2, 0).contiguous()  # torch takes several times as long over few classes in a row
-        return torch.logsumexp(log_m[:, None] + log_softmax(Z, dim=1), dim=0).T
+        # Rows last, since torch takes several times as long over a few classes in a row; and as many as make whole
+        # vectors, since what does not is rounded otherwise, and a row is not to depend on how many others there are.
+        Z, rows = pad(Z.permute(1, 2, 0), (0, -len(Z) % 32)), len(Z)
+        return torch.logsumexp(log_m[:, None] + log_softmax(Z, dim=1), dim=0)[:, :rows].T
 
     def weights(self) -> Float[Tensor, " towers"]:
         """m, which sums to 1."""
