@@ -101,7 +101,7 @@ def test_the_page_has_every_section_and_its_links_lead_somewhere(made_up, tmp_pa
 
     shutil.copytree(made_up.folder, tmp_path / "results")
     store = Store(tmp_path / "results")
-    write_page(tmp_path / "results.md", {n: section_of(n, store, SMALL) for n in EXPERIMENTS}, store, SMALL)
+    write_page(tmp_path / "results.md", store, SMALL)
     page = (tmp_path / "results.md").read_text(encoding="utf-8")
     assert all(f"## {experiment.TITLE}" in page for experiment in EXPERIMENTS.values())
     links = re.findall(r"\]\(([^)]+)\)", page)

@@ -53,7 +53,7 @@ def reproduce(
     names = _names(what)
     with _screen.busy("Loading torch"):
         from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of, run, section_of
-        from ngcn.experiments.cost import seconds
+        from ngcn.experiments.cost import duration, seconds
         from ngcn.experiments.page import write_page
         from ngcn.training.signals import at_once
 
@@ -67,26 +67,23 @@ def reproduce(
         for name in names:
             own = EXPERIMENTS[name].cells(plan)
             missing = [cell for cell in own if cell not in store]
-            left = _duration(seconds(missing, store, cells) / cores)
+            left = duration(seconds(missing, store, cells) / cores)
             print(f"{name}: {len(own)} trainings, {len(missing)} of them to do: {left}")
-        left = _duration(seconds(todo, store, cells) / cores)
+        left = duration(seconds(todo, store, cells) / cores)
         print(f"Together, each once: {len(cells)} trainings, {len(todo)} to do: {left} on {cores} cores (estimated).")
         return
 
     failed: dict[str, str] = {}
     if not draw and todo:
         estimate = seconds(todo, store, cells) / cores
-        _screen.note(
-            f"{len(todo)} of {len(cells)} trainings to do, {_duration(estimate)} on {cores} cores (estimated)."
-        )
+        _screen.note(f"{len(todo)} of {len(cells)} trainings to do, {duration(estimate)} on {cores} cores (estimated).")
         with at_once("the same command goes on from here"), _progress(todo, cores) as on_done:
             failed = run(cells, store, cores, on_done)
     store.write_summary()
-    every = {name: section_of(name, store, plan) for name in EXPERIMENTS}
     page = results.with_name(f"{results.name}.md")
-    write_page(page, every, store, plan)
+    write_page(page, store, Plan(_datasets(None)))  # the whole of it, whatever was asked for this time
     for name in names:
-        _screen.section(every[name])
+        _screen.section(section_of(name, store, plan))
     for name, why in failed.items():
         _screen.note(f"{name} failed: {why}")
     print(f"Results: {page}")
@@ -127,7 +124,7 @@ def _progress(todo: list[Cell], jobs: int) -> Iterator[Callable[[Cell, dict[str,
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    from ngcn.experiments.cost import rough_seconds
+    from ngcn.experiments.cost import duration, rough_seconds
     from ngcn.names import title_of
 
     console = Console(stderr=True, soft_wrap=True, highlight=False)
@@ -155,20 +152,10 @@ def _progress(todo: list[Cell], jobs: int) -> Iterator[Callable[[Cell, dict[str,
             best = max(best, (outcome["val"], label))
             # As estimated at first; the more is done, the more by how long that took
             pace = (jobs * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
-            news = f"best val {100 * best[0]:.1f} % ({best[1]}), {_duration(left * pace / jobs)} left"
+            news = f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / jobs)} left"
             bar.update(task, completed=done, news=news)
             if not console.is_terminal and time.monotonic() - said > LINE_SECONDS:
                 said = time.monotonic()
                 console.print(f"{done} of {len(todo)} done, {news}", markup=False)
 
         yield on_done
-
-
-def _duration(seconds: float) -> str:
-    """
-    >>> _duration(40), _duration(400), _duration(40_000)
-    ('40 s', '7 min', '11.1 h')
-    """
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -42,6 +42,16 @@ def rough_seconds(cell: Cell) -> float:
     return config.steps * (OVERHEAD + PER_MILLION * millions)
 
 
+def duration(seconds: float) -> str:
+    """
+    >>> duration(40), duration(400), duration(40_000)
+    ('40 s', '7 min', '11.1 h')
+    """
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
+
+
 def seconds(cells: Iterable[Cell], store: Store, seen: Iterable[Cell] = ()) -> float:
     """Of one core, for ``cells``; the cells ``seen`` that ``store`` has tell how fast this machine is."""
     ratios = [outcome["seconds"] / rough_seconds(cell) for cell in seen if (outcome := store.get(cell))]

@@ -44,8 +44,8 @@ def parts(store: Store, plan: Plan) -> list[Part]:
     header = ["removed", *(f"{share:.0%}".replace("%", " %") for share in shares(plan))]
     return [
         f"Cora, with a share of the words of every paper removed at random: test accuracy in %, mean over {SEEDS} "
-        "runs, each with removals of its own that are the same for all models. Default settings (N-GCN and N-SAGE: "
-        "K = 6, r = 4, attention).",
+        "runs when complete, each with removals of its own that are the same for all models. Default settings (N-GCN "
+        "and N-SAGE: K = 6, r = 4, attention).",
         Figure(
             "noise",
             "Test accuracy over the share of features removed, a line per model",

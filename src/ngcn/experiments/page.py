@@ -9,6 +9,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 from ngcn.experiments.claims import verdicts
+from ngcn.experiments.cost import duration
 from ngcn.experiments.grid import Plan
 from ngcn.experiments.section import Part, Section, Table
 from ngcn.experiments.store import Store
@@ -17,15 +18,17 @@ from ngcn.training._files import atomic, write_text
 DPI = 160
 
 
-def write_page(path: Path, sections: dict[str, Section], store: Store, plan: Plan) -> None:
+def write_page(path: Path, store: Store, plan: Plan) -> None:
     """Write ``path`` (Markdown), and the figures into the folder of the store, next to it."""
+    from ngcn.experiments import EXPERIMENTS, section_of
+
     seconds = sum(outcome["seconds"] for outcome in store.everything())
     lines = [
         "# Results",
         "",
         "Every table and figure of the paper, from scratch, beside the published numbers. This page is written by "
         f"`ngcn reproduce` from the outcomes in [summary.jsonl]({store.folder.name}/summary.jsonl): {len(store)} "
-        f"trainings, {seconds / 3600:.1f} hours of one core.",
+        f"trainings, {duration(seconds)} of one core.",
         "",
         f"{_machine()}; ngcn {version('ngcn')}{_commit()}.",
         "",
@@ -36,7 +39,8 @@ def write_page(path: Path, sections: dict[str, Section], store: Store, plan: Pla
         *(f"| {v.claim} | **{v.word}** | {v.evidence} |" for v in verdicts(store, plan)),
         "",
     ]
-    for name, section in sections.items():
+    for name in EXPERIMENTS:
+        section = section_of(name, store, plan)
         lines += [f"## {section.title}", "", f"`ngcn reproduce {name}`{_progress(section)}", ""]
         for part in section.parts if section.done else []:
             lines += [_markdown(part, store.folder), ""]

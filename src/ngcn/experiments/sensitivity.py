@@ -79,11 +79,17 @@ def _draw(store: Store, plan: Plan) -> Drawing:
                         capsize=2,
                         linewidth=1.5,
                     )
+            if not panel.containers:
+                panel.text(3.5, 0.5, "not run yet", ha="center", color="gray")
+                panel.set_yticks([])
+            panel.set(xlim=(0.6, 6.4), xticks=range(1, 7))
             panel.set_title(f"{MODELS[model]} on {dataset.capitalize()}", fontsize=10)
             if row:
                 panel.set_xlabel("K")
             if not column:
                 panel.set_ylabel("test accuracy, %")
-    if handles := grid[0, 0].get_legend_handles_labels()[0]:
-        grid[0, 0].legend(handles=handles, frameon=False, fontsize=8)
+    for panel in grid.flat:
+        if panel.containers:
+            panel.legend(frameon=False, fontsize=8)
+            break
     return drawing
