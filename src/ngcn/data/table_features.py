@@ -38,7 +38,10 @@ def table_features(
     """
     if trained is not None:  # what was left out of the graph trained on may be missing here
         ignore = [column for column in ignore if nodes.find(column)]
-    one_hot, ignore = ([nodes.need(column) for column in columns] for columns in (one_hot, ignore))
+    one_hot, ignore = (
+        [nodes.need(column, f"name one of these after {option}.") for column in columns]
+        for option, columns in (("--one-hot", one_hot), ("--ignore", ignore))
+    )
     for column in one_hot:
         if column in ignore or column in not_features:
             raise DatasetError(f"The column {column!r} of {nodes.name} cannot be one-hot and something else at once.")
