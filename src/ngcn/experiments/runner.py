@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import time
+import warnings
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -48,13 +49,15 @@ def run(
             parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
             done = parallel(delayed(_train)(cell, store.folder.absolute(), os.getpid()) for cell in todo)
         try:
-            for cell, outcome in done:
-                if isinstance(outcome, str):
-                    failed[cell.name] = outcome
-                elif outcome is not None:
-                    progress = True
-                    if on_done:
-                        on_done(cell, outcome)
+            with warnings.catch_warnings():
+                warnings.filterwarnings("ignore", "A worker stopped")  # joblib renews those that have grown
+                for cell, outcome in done:
+                    if isinstance(outcome, str):
+                        failed[cell.name] = outcome
+                    elif outcome is not None:
+                        progress = True
+                        if on_done:
+                            on_done(cell, outcome)
         except TerminatedWorkerError:
             raise RunError(
                 "A training process ended on its own, perhaps for want of memory; "
