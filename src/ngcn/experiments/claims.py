@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from statistics import mean
 
 from ngcn.experiments import attention, noise, sensitivity, table2, table4
-from ngcn.experiments.grid import CITATION, REPLICAS, Plan
+from ngcn.experiments.grid import CITATION, REPLICAS, STEPS, Plan
 from ngcn.experiments.scores import Runs, chosen, paper_rule
 from ngcn.experiments.store import Store
 from ngcn.names import MODELS
@@ -76,7 +76,7 @@ def _walks(store: Store, plan: Plan) -> Verdict:
     """K > 1 with r = 1 against K = 1 with r > 1, each by the mean over its points."""
     claim = "Random walks help more than capacity: K > 1, r = 1 beats K = 1, r > 1 (sensitivity)."
     evidence, better = [], []
-    steps = sensitivity.QUICK_STEPS if plan.quick else table2.STEPS
+    steps = sensitivity.QUICK_STEPS if plan.quick else STEPS
     panels = [(dataset, model) for dataset in CITATION if dataset in plan.datasets for model in ("ngcn", "nsage")]
     for dataset, model in panels:
         walks = [sensitivity.runs_at(store, dataset, model, K, 1, plan) for K in steps]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import Plan, setup
 from ngcn.experiments.scores import NOT_RUN, Runs
-from ngcn.experiments.section import COLORS, MARKERS, Figure, Part, Table, panels
+from ngcn.experiments.section import Figure, Part, Table, draw_line, panels
 from ngcn.experiments.store import Store
 from ngcn.names import MODELS
 
@@ -61,17 +61,8 @@ def _draw(store: Store, plan: Plan) -> Drawing:
     for number, model in enumerate(ROWS):
         line = [(share, runs) for share in shares(plan) if len(runs := Runs.of(store, group(model, share, plan)))]
         if line:
-            panel.errorbar(
-                [100 * share for share, _ in line],
-                [runs.test for _, runs in line],
-                [runs.deviation for _, runs in line],
-                color=COLORS[number],
-                marker=MARKERS[number],
-                label=MODELS[model],
-                capsize=2,
-                linewidth=1.5,
-            )
-    panel.set(xlabel="features removed, %", ylabel="test accuracy, %", title="Cora")
+            draw_line(panel, [100 * share for share, _ in line], [runs for _, runs in line], number, MODELS[model])
+    panel.set(xlim=(-3, 103), xlabel="features removed, %", ylabel="test accuracy, %", title="Cora")
     if panel.get_legend_handles_labels()[0]:
         panel.legend(frameon=False)
     return drawing

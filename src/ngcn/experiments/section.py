@@ -10,6 +10,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
     from rich.table import Table as Shown
 
+    from ngcn.experiments.scores import Runs
+
 # Okabe and Ito's colours, told apart by the colour-blind too
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -67,6 +69,20 @@ class Section:
     done: int
     cells: int
     parts: Sequence[Part]
+
+
+def draw_line(panel: Any, x: Sequence[float], runs: Sequence[Runs], number: int, label: str) -> None:
+    """Mean test scores with their deviations, in the colour and with the marker of this number."""
+    panel.errorbar(
+        x,
+        [one.test for one in runs],
+        [one.deviation for one in runs],
+        color=COLORS[number],
+        marker=MARKERS[number],
+        label=label,
+        capsize=2,
+        linewidth=1.5,
+    )
 
 
 def panels(rows: int, columns: int, width: float = 3.4, height: float = 2.8, **more: Any) -> tuple[Drawing, Any]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import CITATION, CLASSIFIERS, REPLICAS, STEPS, Plan, setup
 from ngcn.experiments.scores import Runs, chosen
-from ngcn.experiments.section import COLORS, MARKERS, Figure, Part, panels
+from ngcn.experiments.section import Figure, Part, draw_line, panels
 from ngcn.experiments.store import Store
 from ngcn.names import MODELS
 
@@ -69,16 +69,8 @@ def _draw(store: Store, plan: Plan) -> Drawing:
                     if (d, m, r_) == (dataset, model, r) and (runs := runs_at(store, d, m, K, r, plan))
                 ]
                 if line:
-                    panel.errorbar(
-                        [K + 0.08 * (number - 1) for K, _ in line],
-                        [runs.test for _, runs in line],
-                        [runs.deviation for _, runs in line],
-                        color=COLORS[number],
-                        marker=MARKERS[number],
-                        label=f"r = {r}",
-                        capsize=2,
-                        linewidth=1.5,
-                    )
+                    x = [K + 0.08 * (number - 1) for K, _ in line]  # side by side
+                    draw_line(panel, x, [runs for _, runs in line], number, f"r = {r}")
             if not panel.containers:
                 panel.text(3.5, 0.5, "not run yet", ha="center", color="gray")
                 panel.set_yticks([])
