@@ -1,4 +1,4 @@
-"""Small models, many seeds: several seeds side by side in one wide network, or each by itself on a core?
+"""Small models, many seeds: several of them side by side on a core, or one after the other?
 
 .venv/bin/python -m benchmarks.batching cora     # time of a step with its evaluation, per seed, on one thread
 """
@@ -6,59 +6,44 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from typing import Any
 
-import numpy as np
-import torch
-from torch import Tensor
-from torch.nn.functional import cross_entropy
-
-from benchmarks.timing import interleaved
 from ngcn.data import load_dataset
-from ngcn.nn import build_network
+from ngcn.graph import Graph
 from ngcn.ops import set_num_threads
 from ngcn.training import Config
-from ngcn.training.setup import build_inputs, neighbours_close
+from ngcn.training.loop import fit_together
 
-SEEDS = (1, 2, 5, 10, 20)
+TOGETHER = (1, 2, 5, 10)
+STEPS, ROUNDS = 30, 4
+MODELS: dict[str, dict[str, Any]] = {
+    "GCN": {"model": "gcn"},
+    "SAGE": {"model": "sage"},
+    "N-GCN fc, K=2 r=1": {"powers": 2, "replicas": 1, "classifier": "fc"},
+    "N-GCN attention, K=2 r=1": {"powers": 2, "replicas": 1},
+    "N-GCN attention, K=4 r=1": {"powers": 4, "replicas": 1},
+    "N-GCN attention, K=4 r=2": {"powers": 4, "replicas": 2},
+}
 
 
-def step_and_evaluation(dataset: str, model: str, seeds: int) -> Callable[[], object]:
-    """Seeds are towers of one power with a loss each: towers share nothing but the passes over Â and X."""
-    graph = neighbours_close(load_dataset(dataset))
-    A_hat, X = build_inputs(graph, Config(model=model))
-    wide = {"gcn": "ngcn", "sage": "nsage"}[model]
-    network = build_network(wide, X.shape[1], graph.classes, powers=(1,), replicas=seeds, classifier="attention")
-    optimizer = torch.optim.Adam(network.parameters(), lr=0.01, weight_decay=2e-5, fused=True)
-    labels = torch.from_numpy(graph.labels)
-    train, val = (torch.from_numpy(np.flatnonzero(mask)) for mask in (graph.train, graph.val))
-
-    def loss(rows: Tensor) -> Tensor:
-        towers = network.towers(A_hat, X, rows)
-        return seeds * cross_entropy(towers.flatten(0, 1), labels[rows].repeat_interleave(seeds))
-
-    def both() -> None:
-        network.train()
-        optimizer.zero_grad()
-        loss(train).backward()
-        optimizer.step()
-        network.eval()
-        with torch.no_grad():
-            loss(val)
-
-    return both
+def milliseconds(graph: Graph, config: Config, together: int) -> float:
+    """Of a step with its evaluation, for each seed."""
+    results = fit_together(graph, config, dict.fromkeys(range(together)))
+    return 1e3 * sum(result.seconds for result in results) / len(results) / config.steps
 
 
 def main() -> None:
     set_num_threads(1)
     dataset = sys.argv[1] if len(sys.argv) > 1 else "cora"
-    print(f"{dataset}, one thread: ms per seed of a step with its evaluation (least of some)\n")
-    print("| | " + " | ".join(f"{seeds} together" for seeds in SEEDS) + " |\n|" + "---|" * (len(SEEDS) + 1))
-    for model in ("gcn", "sage"):
-        functions = {str(seeds): step_and_evaluation(dataset, model, seeds) for seeds in SEEDS}
-        times = interleaved(functions, dict.fromkeys(functions, 5), rounds=5)
-        cells = [f"{min(times[str(seeds)]) / seeds:.2f}" for seeds in SEEDS]
-        print(f"| {model} | " + " | ".join(cells) + " |", flush=True)
+    graph = load_dataset(dataset)
+    print(f"{dataset}, one thread: ms per seed of a step with its evaluation (least of {ROUNDS} rounds)\n")
+    print("| | " + " | ".join(f"{seeds} together" for seeds in TOGETHER) + " |\n|" + "---|" * (len(TOGETHER) + 1))
+    for name, settings in MODELS.items():
+        config = Config(steps=STEPS, **settings)
+        rounds = [[milliseconds(graph, config, seeds) for seeds in TOGETHER] for _ in range(ROUNDS)]
+        print(
+            f"| {name} | " + " | ".join(f"{min(times):.2f}" for times in zip(*rounds, strict=True)) + " |", flush=True
+        )
 
 
 if __name__ == "__main__":

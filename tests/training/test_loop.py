@@ -1,4 +1,5 @@
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from ngcn.graph import Graph, GraphError
 from ngcn.ops import set_num_threads
 from ngcn.training import Config, Result, Step, TrainingError, train
 from ngcn.training import loop as loop_module
-from ngcn.training.loop import adam
+from ngcn.training.loop import adam, fit_together
 from ngcn.training.setup import build
 
 SMALL = Config(powers=3, replicas=2, hidden=4, steps=25)
@@ -79,6 +80,30 @@ def test_early_stopping_says_why_and_who_won(graph: Graph) -> None:
     assert early.status == "early" and early.steps == early.best_step + 10
     assert early.stopped == f"Stopped early at step {early.steps}: no better validation score in 10 steps."
     assert early.history["loss"] == whole.history["loss"][: early.steps]
+
+
+@pytest.mark.parametrize("classifier", ["attention", "fc"])
+@pytest.mark.parametrize("model", ["ngcn", "nsage"])
+def test_seeds_side_by_side_have_the_bits_of_each_alone(
+    graph: Graph, model: str, classifier: str, tmp_path: Path
+) -> None:
+    config = Config(model=model, classifier=classifier, powers=3, replicas=2, hidden=5, steps=80, patience=8)
+
+    def stop(seed: int, step: Step) -> None:
+        if seed == 1 and step.step == 3:
+            raise KeyboardInterrupt
+
+    folders = {seed: tmp_path / str(seed) for seed in range(4)}
+    for folder in folders.values():
+        folder.mkdir()
+    with pytest.raises(KeyboardInterrupt):  # so that seed 1 comes to the others with a few steps behind it
+        fit_together(graph, config, {1: folders[1]}, stop)
+    together = fit_together(graph, config, folders)
+    assert len({result.steps for result in together}) > 1  # some go on when others have ended
+    for seed, result in enumerate(together):
+        alone = train(graph, config, seed=seed)
+        assert same_weights(result, alone) and result.history == alone.history
+        assert (folders[seed] / "result.json").exists() and not (folders[seed] / "checkpoint.safetensors").exists()
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e9])

@@ -4,7 +4,7 @@ from ngcn.nn.chebyshev import Chebyshev, rescaled_laplacian
 from ngcn.nn.classifiers import CLASSIFIERS
 from ngcn.nn.each_tower import EachTower, PyG
 from ngcn.nn.gcn import GCN
-from ngcn.nn.network import Network
+from ngcn.nn.network import Network, towers_side_by_side
 from ngcn.nn.polynomial import Polynomial, WalkCoefficients
 from ngcn.nn.sage import SAGE
 from ngcn.nn.zoo import MODELS, Preset, build_network
@@ -23,4 +23,5 @@ __all__ = [
     "WalkCoefficients",
     "build_network",
     "rescaled_laplacian",
+    "towers_side_by_side",
 ]

@@ -1,6 +1,6 @@
 """Sparse mathematics: normalisation, multi-power propagation, sparse features, dropout; and its CPU kernels."""
 
-from ngcn.ops.dropout import NONE, Dropout
+from ngcn.ops.dropout import NONE, Dropout, drawing_from
 from ngcn.ops.features import Features
 from ngcn.ops.normalize import bag_of_words, normalize, normalize_rows
 from ngcn.ops.operator import Operator, Power
@@ -18,6 +18,7 @@ __all__ = [
     "Power",
     "Reach",
     "bag_of_words",
+    "drawing_from",
     "l2_normalize",
     "normalize",
     "normalize_rows",

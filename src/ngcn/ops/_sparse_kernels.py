@@ -1,10 +1,11 @@
 """Loops over the non-zeros of Â and X, compiled by numba; their derivatives are in propagate.py and features.py.
 
-Conventions: a dense operand comes in blocks, ``(powers, nodes, columns)``, block p with the towers of the p-th power
-side by side. A block is contiguous: its rows are gathered at random, and rows of a few hundred bytes that lie close
-together are several times faster to gather than slices of a wide matrix. ``distance[v]`` says how far node v is from
-the nodes whose result is wanted; what lies beyond the reach of a power is set to zero, not computed. Each output row
-is the work of one thread, in a fixed order, so the result does not depend on the number of threads.
+Conventions: a dense operand comes in blocks, ``(blocks, nodes, columns)``, block p with the towers of the p-th power
+side by side; where several networks are computed together, the blocks of the next one follow. A block is contiguous:
+its rows are gathered at random, and rows of a few hundred bytes that lie close together are several times faster to
+gather than slices of a wide matrix. ``distance[v]`` says how far node v is from the nodes whose result is wanted; what
+lies beyond the reach of a power is set to zero, not computed. Each output row is the work of one thread, in a fixed
+order, so the result does not depend on the number of threads.
 """
 
 from __future__ import annotations
@@ -32,16 +33,17 @@ def multiply_powers(
     limits: np.ndarray,
     outward: int,
 ) -> None:
-    """``out[p] = A^powers[p] @ Z[p]``.
+    """``out[p] = A^powers[p] @ Z[p]`` for the blocks of each network.
 
     The s-th product of block p is computed up to distance ``limits[p] + s * outward``. `work` is two blocks of scratch.
     """
-    rows, columns = Z.shape[1:]
+    blocks, rows, columns = Z.shape
     shares = (rows + BLOCK - 1) // BLOCK
-    for p in range(len(powers)):
+    for b in range(blocks):
+        p = b % len(powers)
         for s in range(min(1, powers[p]), powers[p] + 1):
-            source = Z[p] if s <= 1 else work[(s - 1) % 2]
-            product = out[p] if s == powers[p] else work[s % 2]
+            source = Z[b] if s <= 1 else work[(s - 1) % 2]
+            product = out[b] if s == powers[p] else work[s % 2]
             limit = limits[p] + s * outward
             for share in numba.prange(shares):
                 for v in range(share * BLOCK, min(rows, (share + 1) * BLOCK)):
@@ -71,8 +73,9 @@ def features_times(
     values: np.ndarray,
     W: np.ndarray,
     out: np.ndarray,
+    powers: int,
     replicas: int,
-    key: np.ndarray,
+    keys: np.ndarray,
     keep: int,
     distance: np.ndarray,
     first: np.ndarray,
@@ -80,9 +83,10 @@ def features_times(
     """``out[p, i, tower] = sum_j x_ij * mask_ij,tower / keep * W[p, j, tower]``: X W, each tower with its own mask.
 
     The mask is that of the number of the entry among the non-zeros of X; the transpose knows these numbers, so that the
-    two agree on the mask without its being stored. ``first[d]`` is the first power that matters at distance d.
+    two agree on the mask without its being stored. ``first[d]`` is the first power that matters at distance d. Each
+    network has so many `powers`, and a key.
     """
-    powers, rows, columns = out.shape
+    blocks, rows, columns = out.shape
     masked = keep < 65536
     if not masked:
         replicas = 1  # without a mask, the towers of a power are one
@@ -95,21 +99,23 @@ def features_times(
         bits = np.empty(((powers * replicas + 31) // 32, count), np.uint32)
         factors = np.empty((4, count), values.dtype)
         flat, shift = (factors.reshape(-1), -begin) if masked else (values, 0)
-        keep_bits(bits, np.arange(begin, begin + count), key, keep, digit)
-        for p in range(powers):
+        for b in range(blocks):
+            p = b % powers
+            if p == 0:
+                keep_bits(bits, np.arange(begin, begin + count), keys[b // powers % len(keys)], keep, digit)
             r = 0
             while r < replicas:
                 several = 4 if width == 16 and r + 4 <= replicas else 1  # the paper's width: four fill the registers
                 _scale(factors, values[begin:], bits, p * replicas + r, several, scale)
-                left, W_p = r * width, W[p]
+                left, W_b = r * width, W[b]
                 for i in range(top, bottom):
-                    target, e, stop = out[p, i], indptr[i], indptr[i + 1]
+                    target, e, stop = out[b, i], indptr[i], indptr[i + 1]
                     if p < first[distance[i]]:
                         clear(target, left, left + several * width)
                     elif several == 4:
-                        gather_4x16(target, left, W_p, left, indices, e, stop, flat, shift, 1, count, 16, True)
+                        gather_4x16(target, left, W_b, left, indices, e, stop, flat, shift, 1, count, 16, True)
                     else:
-                        add_rows(target, left, W_p, left, width, indices, e, stop, flat, shift, 1, True)
+                        add_rows(target, left, W_b, left, width, indices, e, stop, flat, shift, 1, True)
                 r += several
 
 
@@ -125,7 +131,7 @@ def transposed_features_times(
     G: np.ndarray,
     out: np.ndarray,
     replicas: int,
-    key: np.ndarray,
+    keys: np.ndarray,
     keep: int,
 ) -> None:
     """``out[p, j, tower] = sum_i x_ij * mask_ij,tower / keep * G[p, i, tower]``: X^T G, the gradient of W.
@@ -135,7 +141,8 @@ def transposed_features_times(
     has the entries from ``starts[part, j]``, for power p up to ``stops[p, part, j]``: beyond are those that it does not
     reach. `numbers` are those of the entries in X.
     """
-    powers, _, columns = G.shape
+    blocks, _, columns = G.shape
+    powers = len(stops)
     masked = keep < 65536
     if not masked:
         replicas = 1
@@ -151,17 +158,19 @@ def transposed_features_times(
                 bits = np.empty(((powers * replicas + 31) // 32, count), np.uint32)
                 factors = np.empty((4, count), values.dtype)
                 flat, shift = (factors.reshape(-1), -begin) if masked else (values, 0)
-                keep_bits(bits, numbers[begin : begin + count], key, keep, digit)
-                for p in range(powers):
+                for b in range(blocks):
+                    p = b % powers
+                    if p == 0:
+                        keep_bits(bits, numbers[begin : begin + count], keys[b // powers % len(keys)], keep, digit)
                     r = 0
                     while r < replicas:
                         several = 4 if width == 16 and r + 4 <= replicas else 1
                         _scale(factors, values[begin:], bits, p * replicas + r, several, scale)
-                        left, G_p, new = r * width, G[p], part == 0
+                        left, G_b, new = r * width, G[b], part == 0
                         for j in range(top, bottom):
-                            target, e, stop = out[p, j], starts[part, j], stops[p, part, j]
+                            target, e, stop = out[b, j], starts[part, j], stops[p, part, j]
                             if several == 4:
-                                gather_4x16(target, left, G_p, left, indices, e, stop, flat, shift, 1, count, 16, new)
+                                gather_4x16(target, left, G_b, left, indices, e, stop, flat, shift, 1, count, 16, new)
                             else:
-                                add_rows(target, left, G_p, left, width, indices, e, stop, flat, shift, 1, new)
+                                add_rows(target, left, G_b, left, width, indices, e, stop, flat, shift, 1, new)
                         r += several

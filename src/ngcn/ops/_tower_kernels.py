@@ -1,6 +1,7 @@
 """Loops over the columns of towers, compiled by numba: what happens between two sparse products.
 
-The conventions are those of :mod:`ngcn.ops._sparse_kernels`; `limits` has the reach of each block.
+The conventions are those of :mod:`ngcn.ops._sparse_kernels`; `limits` has the reach of each power, `keys` a line for
+each network.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ngcn.ops._simd import spread_32
 
 @kernel
 def relu_dropout(
-    Y: np.ndarray, out: np.ndarray, key: np.ndarray, keep: int, distance: np.ndarray, limits: np.ndarray
+    Y: np.ndarray, out: np.ndarray, keys: np.ndarray, keep: int, distance: np.ndarray, limits: np.ndarray
 ) -> None:
     """``out = max(Y, 0) * mask / keep``."""
     blocks, rows, columns = Y.shape
@@ -23,11 +24,12 @@ def relu_dropout(
     shares = (rows + BLOCK - 1) // BLOCK
     for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
-        p, begin = share // shares, share % shares * BLOCK
+        b, begin = share // shares, share % shares * BLOCK
+        p, key = b % len(limits), keys[b // len(limits) % len(keys)]
         bits = np.empty((1, BLOCK * words * (keep < 65536)), np.uint32)
         keep_bits(bits, (p * rows + begin) * words + np.arange(bits.shape[1]), key, keep, digit)
         for v in range(begin, min(rows, begin + BLOCK)):
-            y, target = Y[p, v], out[p, v]
+            y, target = Y[b, v], out[b, v]
             if distance[v] > limits[p]:
                 clear(target, 0, columns)
                 continue
@@ -53,7 +55,7 @@ def relu_dropout_backward(H: np.ndarray, G: np.ndarray, out: np.ndarray, keep: i
 
 @kernel
 def relu_normalize_dropout(
-    Y: np.ndarray, out: np.ndarray, replicas: int, key: np.ndarray, keep: int, distance: np.ndarray, limits: np.ndarray
+    Y: np.ndarray, out: np.ndarray, replicas: int, keys: np.ndarray, keep: int, distance: np.ndarray, limits: np.ndarray
 ) -> None:
     """``out = L2NormalizeRows(max(Y, 0)) * mask / keep``, the rows of each tower for themselves."""
     blocks, rows, columns = Y.shape
@@ -63,17 +65,18 @@ def relu_normalize_dropout(
     shares = (rows + BLOCK - 1) // BLOCK
     for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
-        p, begin = share // shares, share % shares * BLOCK
+        b, begin = share // shares, share % shares * BLOCK
+        p, key = b % len(limits), keys[b // len(limits) % len(keys)]
         bits = np.empty((1, BLOCK * words), np.uint32)
         keep_bits(bits, (p * rows + begin) * words + np.arange(bits.shape[1]), key, keep, digit)
         for v in range(begin, min(rows, begin + BLOCK)):
             if distance[v] > limits[p]:
-                clear(out[p, v], 0, columns)
+                clear(out[b, v], 0, columns)
                 continue
             for w in range(words):
                 spread_32(mask, w * 32, bits[0, (v - begin) * words + w], scale)
             for left in range(0, columns, width):
-                y, target, m = Y[p, v, left : left + width], out[p, v, left : left + width], mask[left : left + width]
+                y, target, m = Y[b, v, left : left + width], out[b, v, left : left + width], mask[left : left + width]
                 square = zero
                 for c in range(width):
                     r = zero if y[c] < 0 else y[c]
@@ -89,7 +92,7 @@ def relu_normalize_dropout_backward(
     G: np.ndarray,
     out: np.ndarray,
     replicas: int,
-    key: np.ndarray,
+    keys: np.ndarray,
     keep: int,
     distance: np.ndarray,
     limits: np.ndarray,
@@ -102,18 +105,19 @@ def relu_normalize_dropout_backward(
     shares = (rows + BLOCK - 1) // BLOCK
     for share in numba.prange(blocks * shares):
         mask = np.empty(words * 32, Y.dtype)
-        p, begin = share // shares, share % shares * BLOCK
+        b, begin = share // shares, share % shares * BLOCK
+        p, key = b % len(limits), keys[b // len(limits) % len(keys)]
         bits = np.empty((1, BLOCK * words), np.uint32)
         keep_bits(bits, (p * rows + begin) * words + np.arange(bits.shape[1]), key, keep, digit)
         for v in range(begin, min(rows, begin + BLOCK)):
             if distance[v] > limits[p]:
-                clear(out[p, v], 0, columns)
+                clear(out[b, v], 0, columns)
                 continue
             for w in range(words):
                 spread_32(mask, w * 32, bits[0, (v - begin) * words + w], scale)
             for left in range(0, columns, width):
-                y, g = Y[p, v, left : left + width], G[p, v, left : left + width]
-                target, m = out[p, v, left : left + width], mask[left : left + width]
+                y, g = Y[b, v, left : left + width], G[b, v, left : left + width]
+                target, m = out[b, v, left : left + width], mask[left : left + width]
                 square, along = zero, zero
                 for c in range(width):
                     r = zero if y[c] < 0 else y[c]
@@ -127,24 +131,24 @@ def relu_normalize_dropout_backward(
 
 @kernel
 def times_matrices(H: np.ndarray, W: np.ndarray, out: np.ndarray, distance: np.ndarray, limits: np.ndarray) -> None:
-    """``out[p, v, r] = H[p, v, r] @ W[p, r]`` for W of shape ``(powers, replicas, width in, width out)``."""
+    """``out[b, v, r] = H[b, v, r] @ W[b, r]`` for W of shape ``(blocks, replicas, width in, width out)``."""
     blocks, replicas, inner, outer = W.shape
     rows = H.shape[1]
     shares = (rows + BLOCK - 1) // BLOCK
     lines = np.arange(inner, dtype=np.int32)
     for share in numba.prange(blocks * shares):
-        p, begin = share // shares, share % shares * BLOCK
+        b, begin = share // shares, share % shares * BLOCK
         for v in range(begin, min(rows, begin + BLOCK)):
-            if distance[v] > limits[p]:
-                clear(out[p, v], 0, replicas * outer)
+            if distance[v] > limits[b % len(limits)]:
+                clear(out[b, v], 0, replicas * outer)
                 continue
             for r in range(replicas):
-                add_rows(out[p, v], r * outer, W[p, r], 0, outer, lines, 0, inner, H[p, v], r * inner, 1, True)
+                add_rows(out[b, v], r * outer, W[b, r], 0, outer, lines, 0, inner, H[b, v], r * inner, 1, True)
 
 
 @kernel
 def outer_products(H: np.ndarray, G: np.ndarray, partial: np.ndarray, distance: np.ndarray, limits: np.ndarray) -> None:
-    """``partial.sum(0)[p, r] = G[p, :, r]^T @ H[p, :, r]``: the weight gradient, over fixed shares of the rows.
+    """``partial.sum(0)[b, r] = G[b, :, r]^T @ H[b, :, r]``: the weight gradient, over fixed shares of the rows.
 
     The shares are as many as `partial` has matrices, whatever the number of threads: the same bits come out.
     """
@@ -155,15 +159,15 @@ def outer_products(H: np.ndarray, G: np.ndarray, partial: np.ndarray, distance: 
         begin, end = share * nodes // shares, (share + 1) * nodes // shares
         rows = np.empty(end - begin, np.int32)
         factors = np.empty((end - begin) * columns, G.dtype)
-        for p in range(blocks):
+        for b in range(blocks):
             count = 0
             for v in range(begin, end):
-                if distance[v] <= limits[p]:
+                if distance[v] <= limits[b % len(limits)]:
                     rows[count] = v
                     for c in range(columns):
-                        factors[count * columns + c] = G[p, v, c]
+                        factors[count * columns + c] = G[b, v, c]
                     count += 1
             for r in range(replicas):
                 for c in range(outer):
-                    target, f = partial[share, p, r, c], r * outer + c
-                    add_rows(target, 0, H[p], r * inner, inner, rows, 0, count, factors, f, columns, True)
+                    target, f = partial[share, b, r, c], r * outer + c
+                    add_rows(target, 0, H[b], r * inner, inner, rows, 0, count, factors, f, columns, True)

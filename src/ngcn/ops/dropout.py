@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,22 +16,39 @@ class Dropout:
 
     Args:
         keep: the probability of keeping an entry, in units of 1/65536.
-        key: two random words.
+        keys: two random words; a line of them for each network, where several are computed together.
     """
 
     keep: int
-    key: np.ndarray
+    keys: np.ndarray
 
     @staticmethod
     def draw(probability: float) -> Dropout:
-        """A fresh mask that drops with this probability; its key comes from torch's default generator.
+        """A fresh mask that drops with this probability; its keys come from the generators of :func:`drawing_from`.
 
         Example:
             >>> Dropout.draw(0.25).keep / 65536
             0.75
         """
-        key = torch.randint(2**32, (2,)).numpy().astype(np.uint32) if probability > 0 else np.zeros(2, np.uint32)
-        return Dropout(max(1, round((1 - probability) * 65536)), key)
+        keys = np.zeros((len(_generators), 2), np.uint32)
+        if probability > 0:
+            for key, generator in zip(keys, _generators, strict=True):
+                key[:] = torch.randint(2**32, (2,), generator=generator).numpy()
+        return Dropout(max(1, round((1 - probability) * 65536)), keys)
+
+
+_generators: tuple[torch.Generator, ...] = (torch.default_generator,)
+
+
+@contextmanager
+def drawing_from(*generators: torch.Generator) -> Iterator[None]:
+    """Meanwhile, masks are drawn from these generators, one for each of the networks that are computed together."""
+    global _generators
+    before, _generators = _generators, generators
+    try:
+        yield
+    finally:
+        _generators = before
 
 
 NONE = Dropout.draw(0.0)

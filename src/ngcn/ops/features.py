@@ -128,7 +128,7 @@ class _Times(torch.autograd.Function):
     def forward(ctx: Any, W: Tensor, X: Features, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
         ctx.settings = X, replicas, dropout, reach
         out = empty((len(W), X.shape[0], W.shape[2]), X.matrix.dtype)
-        mask = replicas, dropout.key, dropout.keep
+        mask = len(reach.powers), replicas, dropout.keys, dropout.keep
         features_times(*X.rows, W.detach().numpy(), out, *mask, reach.distance, reach.first_block)
         return torch.from_numpy(out)
 
@@ -137,5 +137,5 @@ class _Times(torch.autograd.Function):
         X, replicas, dropout, reach = ctx.settings
         G = grads[0].contiguous().numpy()
         out = empty((len(G), X.shape[1], G.shape[2]), G.dtype)
-        transposed_features_times(*X.columns(reach), G, out, replicas, dropout.key, dropout.keep)
+        transposed_features_times(*X.columns(reach), G, out, replicas, dropout.keys, dropout.keep)
         return torch.from_numpy(out), None, None, None, None

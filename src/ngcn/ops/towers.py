@@ -73,7 +73,7 @@ class _ReluDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, Y: Tensor, dropout: Dropout, reach: Reach) -> Tensor:
         out = empty_like(Y.detach().numpy())
-        kernels.relu_dropout(Y.detach().numpy(), out, dropout.key, dropout.keep, reach.distance, reach.limits)
+        kernels.relu_dropout(Y.detach().numpy(), out, dropout.keys, dropout.keep, reach.distance, reach.limits)
         H = torch.from_numpy(out)
         ctx.save_for_backward(H)
         ctx.keep = dropout.keep
@@ -91,7 +91,7 @@ class _ReluNormalizeDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, Y: Tensor, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
         ctx.save_for_backward(Y)
-        ctx.settings = replicas, dropout.key, dropout.keep, reach.distance, reach.limits
+        ctx.settings = replicas, dropout.keys, dropout.keep, reach.distance, reach.limits
         out = empty_like(Y.detach().numpy())
         kernels.relu_normalize_dropout(Y.detach().numpy(), out, *ctx.settings)
         return torch.from_numpy(out)

@@ -9,8 +9,9 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor, nn
+from torch import Tensor
 
+from ngcn.nn import Network
 from ngcn.training._files import atomic
 
 
@@ -20,13 +21,14 @@ class RunError(ValueError):
 
 @dataclass
 class State:
-    """A training loop between two steps: parameters, Adam's moments, random numbers, and the best step so far.
+    """A training between two steps: parameters, Adam's moments, random numbers, and the best step so far.
 
     ``history`` has a row per step taken: loss, validation loss, validation score.
     """
 
-    network: nn.Module
+    network: Network
     optimizer: torch.optim.Optimizer
+    generator: torch.Generator
     history: list[tuple[float, float, float]] = field(default_factory=list)
     best_step: int = 0
     best_val: float = -1.0
@@ -44,7 +46,7 @@ class State:
             self.best = {name: value.clone() for name, value in self.network.state_dict().items()}
 
     def save(self, path: Path) -> None:
-        tensors = {"random": torch.get_rng_state(), "history": torch.tensor(self.history, dtype=torch.float64)}
+        tensors = {"random": self.generator.get_state(), "history": torch.tensor(self.history, dtype=torch.float64)}
         tensors |= {f"network.{name}": value.contiguous() for name, value in self.network.state_dict().items()}
         tensors |= {f"best.{name}": value.contiguous() for name, value in self.best.items()}
         for index, moments in self.optimizer.state_dict()["state"].items():
@@ -54,7 +56,7 @@ class State:
             temporary.write_bytes(save(tensors, metadata={name: repr(value) for name, value in numbers.items()}))
 
     def load(self, path: Path) -> None:
-        """Continue where the checkpoint at ``path`` was written, torch's random numbers included."""
+        """Continue where the checkpoint at ``path`` was written, random numbers included."""
         try:
             tensors, numbers = read(path)
             self.network.load_state_dict(_part(tensors, "network."))
@@ -68,7 +70,7 @@ class State:
             self.best_step, self.best_val = int(numbers["best_step"]), float(numbers["best_val"])
             self.seconds = float(numbers["seconds"])
             self.history = [(row[0], row[1], row[2]) for row in tensors["history"].tolist()]
-            torch.set_rng_state(tensors["random"])
+            self.generator.set_state(tensors["random"])
         except (SafetensorError, KeyError, IndexError, RuntimeError, ValueError):
             raise RunError(
                 f"The checkpoint {path} is damaged, or of another graph or version; delete it to start this seed over."

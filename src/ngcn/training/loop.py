@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -14,8 +14,8 @@ from torch import Tensor
 
 from ngcn.baselines import BASELINES
 from ngcn.graph import Graph, GraphError
-from ngcn.nn import Network
-from ngcn.ops import Features, Operator
+from ngcn.nn import Network, towers_side_by_side
+from ngcn.ops import Features, Operator, drawing_from
 from ngcn.training.baseline import check_baseline, fit_baseline
 from ngcn.training.checkpoint import State
 from ngcn.training.config import Config
@@ -101,84 +101,147 @@ def fit(
 
     Without validation nodes there is nothing to choose a step by: the last one is kept, and ``val`` is nan throughout.
     """
+    return fit_together(graph, config, {seed: folder}, on_step and (lambda _, step: on_step(step)))[0]
+
+
+def fit_together(
+    graph: Graph,
+    config: Config,
+    seeds: Mapping[int, Path | None],
+    on_step: Callable[[int, Step], None] | None = None,
+) -> list[Result]:
+    """Train several initialisations at once, their towers side by side; each comes out as if it were alone.
+
+    Args:
+        seeds: the initialisations, and the folder of each as in :func:`fit`.
+        on_step: called with the seed after every step of it.
+    """
     if config.model in BASELINES:
-        return fit_baseline(graph, config, seed, folder)
+        return [fit_baseline(graph, config, seed, folder) for seed, folder in seeds.items()]
     graph = neighbours_close(graph)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        A_hat, X = build_inputs(graph, config)
-        network = build(graph, config)
-        state = State(network, adam(network, config))
-        checkpoint = folder / "checkpoint.safetensors" if folder else None
-        if checkpoint and checkpoint.exists():
-            state.load(checkpoint)
+    A_hat, X = build_inputs(graph, config)
+    train, val = _split(graph, "train"), _split(graph, "val")
+    trainings = [Training(graph, config, seed, folder) for seed, folder in seeds.items()]
+    written = time.monotonic()
+    while going := [training for training in trainings if not training.ended()]:
+        begun = time.monotonic()
+        losses = _descend(going, A_hat, X, *train)
+        checks = _validate(going, A_hat, X, *val, metric(graph)) if len(val[0]) else [None] * len(going)
+        seconds = (time.monotonic() - begun) / len(going)
+        for training, loss_, check in zip(going, losses, checks, strict=True):
+            training.record(loss_, check, seconds)
+        try:
+            for training in going:
+                if on_step and not training.status:
+                    on_step(training.seed, training.last_step())
+        except BaseException:  # stopped from outside, between two steps
+            _save(going)
+            raise
+        if time.monotonic() - written > CHECKPOINT_SECONDS:
+            _save(going)
+            written = time.monotonic()
+    return [training.result(A_hat, X, graph) for training in trainings]
 
-        train_rows, train_labels = _split(graph, "train")
-        val_rows, val_labels = _split(graph, "val")
-        status, stopped = "complete", f"All {config.steps} steps taken."
-        started = written = time.monotonic()
-        before = state.seconds
-        while state.step < config.steps:
-            if config.patience and state.best and state.step - state.best_step >= config.patience:
-                status = "early"
-                stopped = f"Stopped early at step {state.step}: no better validation score in {config.patience} steps."
-                break
 
-            network.train()
-            state.optimizer.zero_grad()
-            train_loss = objective(network, A_hat, X, train_rows, train_labels, config.intermediate)
-            train_loss.backward()
-            state.optimizer.step()
+class Training:
+    """One initialisation on its way; ``status`` and ``stopped`` are empty until it has ended."""
 
-            losses, val = (train_loss.item(), math.nan), math.nan
-            if len(val_rows):
-                network.eval()
-                with torch.no_grad():
-                    logits = network(A_hat, X, val_rows)
-                losses = losses[0], loss(logits, val_labels).item()
-                val = scores(logits, val_labels)[metric(graph)]
+    def __init__(self, graph: Graph, config: Config, seed: int, folder: Path | None) -> None:
+        self.config, self.seed, self.folder = config, seed, folder
+        self.status = self.stopped = ""
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(seed)
+            self.network = build(graph, config)
+            generator = torch.Generator().set_state(torch.get_rng_state())  # goes on where the weights end
+        self.state = State(self.network, adam(self.network, config), generator)
+        self.checkpoint = folder / "checkpoint.safetensors" if folder else None
+        if self.checkpoint and self.checkpoint.exists():
+            self.state.load(self.checkpoint)
 
-            first = state.history[0] if state.history else losses
-            known = losses if len(val_rows) else losses[:1]
-            if not all(abs(now) < DIVERGED * max(then, 1.0) for now, then in zip(known, first, strict=False)):
-                status = "diverged"
-                stopped = _diverged(state, known, config, seed)
-                break
-            state.history.append((*losses, val))
-            state.keep_if_best(val)
-            state.seconds = before + time.monotonic() - started
-            try:
-                if on_step:
-                    on_step(Step(state.step, *losses, val, state.best_step, state.best_val))
-            except BaseException:  # stopped from outside, between two steps
-                if checkpoint:
-                    state.save(checkpoint)
-                raise
-            if checkpoint and time.monotonic() - written > CHECKPOINT_SECONDS:
-                state.save(checkpoint)
-                written = time.monotonic()
+    def ended(self) -> bool:
+        state, patience = self.state, self.config.patience
+        if self.status:
+            return True
+        if state.step >= self.config.steps:
+            self.status, self.stopped = "complete", f"All {self.config.steps} steps taken."
+        elif patience and state.best and state.step - state.best_step >= patience:
+            self.status = "early"
+            self.stopped = f"Stopped early at step {state.step}: no better validation score in {patience} steps."
+        return bool(self.status)
 
-    if state.best:
-        network.load_state_dict(state.best)
-    network.eval()
-    weights = network.scale_weights()
-    result = Result(
-        seed=seed,
-        metric=metric(graph),
-        val_scores=evaluate(network, A_hat, X, graph, "val"),
-        test_scores=evaluate(network, A_hat, X, graph, "test"),
-        best_step=state.best_step or state.step,
-        steps=state.step,
-        seconds=round(state.seconds, 3),
-        status=status,
-        stopped=stopped,
-        scale_weights=None if weights is None else [weights[k] for k in config.powers],
-        history=dict(zip(HISTORY, (list(column) for column in zip(*state.history, strict=True)), strict=True)),
-        network=network,
-    )
-    if folder:
-        write_seed(folder, result)
-    return result
+    def record(self, train_loss: float, check: tuple[float, float] | None, seconds: float) -> None:
+        """What a step brought: the loss, the validation loss and score if there are validation nodes, its time."""
+        state, (val_loss, val) = self.state, check or (math.nan, math.nan)
+        first = state.history[0] if state.history else (train_loss, val_loss)
+        known = (train_loss, val_loss) if check else (train_loss,)
+        if not all(abs(now) < DIVERGED * max(then, 1.0) for now, then in zip(known, first, strict=False)):
+            self.status, self.stopped = "diverged", _diverged(state, known, self.config, self.seed)
+            return
+        state.history.append((train_loss, val_loss, val))
+        state.keep_if_best(val)
+        state.seconds += seconds
+
+    def last_step(self) -> Step:
+        state = self.state
+        return Step(state.step, *state.history[-1], state.best_step, state.best_val)
+
+    def result(self, A_hat: Operator, X: Features, graph: Graph) -> Result:
+        """The parameters of the best step and their scores; also written to the folder, if there is one."""
+        network, state = self.network, self.state
+        if state.best:
+            network.load_state_dict(state.best)
+        weights = network.scale_weights()
+        result = Result(
+            seed=self.seed,
+            metric=metric(graph),
+            val_scores=evaluate(network, A_hat, X, graph, "val"),
+            test_scores=evaluate(network, A_hat, X, graph, "test"),
+            best_step=state.best_step or state.step,
+            steps=state.step,
+            seconds=round(state.seconds, 3),
+            status=self.status,
+            stopped=self.stopped,
+            scale_weights=None if weights is None else [weights[k] for k in self.config.powers],
+            history=dict(zip(HISTORY, (list(column) for column in zip(*state.history, strict=True)), strict=True)),
+            network=network.eval(),
+        )
+        if self.folder:
+            write_seed(self.folder, result)
+        return result
+
+
+def _descend(trainings: list[Training], A_hat: Operator, X: Features, rows: Tensor, labels: Tensor) -> list[float]:
+    """A step of every training; returns their losses."""
+    for training in trainings:
+        training.network.train()
+        training.state.optimizer.zero_grad()
+    with drawing_from(*[training.state.generator for training in trainings]):
+        towers = towers_side_by_side([training.network for training in trainings], A_hat, X, rows)
+    losses = []
+    for training, Z in zip(trainings, towers, strict=True):
+        with drawing_from(training.state.generator):
+            losses.append(objective(training.network.classifier, Z, labels, training.config.intermediate))
+    torch.autograd.backward(losses)
+    for training in trainings:
+        training.state.optimizer.step()
+    return [loss_.item() for loss_ in losses]
+
+
+@torch.no_grad()
+def _validate(
+    trainings: list[Training], A_hat: Operator, X: Features, rows: Tensor, labels: Tensor, name: str
+) -> list[tuple[float, float]]:
+    """The loss and the score called ``name`` of every training."""
+    networks = [training.network.eval() for training in trainings]
+    towers = towers_side_by_side(networks, A_hat, X, rows)
+    logits = [network.classifier(Z) for network, Z in zip(networks, towers, strict=True)]
+    return [(loss(of_one, labels).item(), scores(of_one, labels)[name]) for of_one in logits]
+
+
+def _save(trainings: list[Training]) -> None:
+    for training in trainings:
+        if training.checkpoint and not training.status:
+            training.state.save(training.checkpoint)
 
 
 def rehearse(graph: Graph, config: Config) -> None:
@@ -190,7 +253,8 @@ def rehearse(graph: Graph, config: Config) -> None:
     with torch.random.fork_rng(devices=[]):
         A_hat, X = build_inputs(graph, config)
         network = build(graph, config)
-        objective(network, A_hat, X, *_split(graph, "train"), config.intermediate).backward()
+        rows, labels = _split(graph, "train")
+        objective(network.classifier, network.towers(A_hat, X, rows), labels, config.intermediate).backward()
         evaluate(network, A_hat, X, graph, "val")
 
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from torch import Tensor
+from jaxtyping import Float
+from torch import Tensor, nn
 from torch.nn.functional import binary_cross_entropy_with_logits, cross_entropy
-
-from ngcn.nn import Network
-from ngcn.ops import Features, Operator
 
 
 def loss(logits: Tensor, labels: Tensor) -> Tensor:
@@ -17,15 +15,16 @@ def loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 
 def objective(
-    network: Network, A_hat: Operator, X: Features, rows: Tensor, labels: Tensor, intermediate: bool = False
+    classifier: nn.Module, Z: Float[Tensor, "rows towers width"], labels: Tensor, intermediate: bool = False
 ) -> Tensor:
-    r"""The loss over ``rows``: :math:`L(m(Z))`, or :math:`L(m(Z)) + \sum_t L(Z_t)` with intermediate supervision.
+    r"""The loss of the towers' outputs Z: :math:`L(m(Z))`, or :math:`L(m(Z)) + \sum_t L(Z_t)` with intermediate
+    supervision.
 
     The second needs towers whose outputs are class logits: every classifier but the fully-connected ones has them.
     """
+    of_network = loss(classifier(Z), labels)
     if not intermediate:
-        return loss(network(A_hat, X, rows), labels)
-    Z = network.towers(A_hat, X, rows)
+        return of_network
     towers = Z.shape[1]
     of_towers = loss(Z.flatten(0, 1), labels.repeat_interleave(towers, dim=0))  # their mean
-    return loss(network.classifier(Z), labels) + towers * of_towers
+    return of_network + towers * of_towers

@@ -1,7 +1,8 @@
-"""Many initialisations, spread over the cores: a process each, one thread each, one progress board for all."""
+"""Many initialisations, spread over the cores: a process and a thread for each core, one progress board for all."""
 
 from __future__ import annotations
 
+import math
 import multiprocessing.resource_tracker
 import os
 import signal
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
+import scipy.sparse as sp
 import torch
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals import loky
@@ -21,11 +23,13 @@ from ngcn.graph import Graph
 from ngcn.ops import set_num_threads
 from ngcn.training.checkpoint import RunError
 from ngcn.training.config import Config
-from ngcn.training.loop import Step, fit, rehearse
+from ngcn.training.loop import Step, fit, fit_together, rehearse
 from ngcn.training.run import Run, default_folder
 from ngcn.training.signals import Interrupted, Signals, graceful
 
 POLL_SECONDS = 0.1
+_SIDE_BY_SIDE = ("ngcn", "nsage", "gcn", "sage", "dcnn", "mlp")  # models of which several fit into one call of a kernel
+_SMALL, _MOST_TOGETHER = 300_000, 10  # measured by benchmarks/batching.py
 
 
 class Board:
@@ -51,7 +55,8 @@ def train_seeds(
     Args:
         folder: the run folder; ``runs/<name of the run>`` if not given.
         resume: continue the run in ``folder`` instead of making one.
-        threads: cores to use, all if not given. One seed takes all of them; several take one core each.
+        threads: cores to use, all if not given. One seed takes all of them; several take one core each, and where a
+            network is small, one core trains several of them side by side.
         on_progress: called now and then with a row per seed: step, best step so far, its validation score.
     """
     rehearse(graph, config)  # also, workers that start at once need not compile at once
@@ -85,13 +90,15 @@ def _train_here(graph: Graph, run: Run, board: Board, signals: Signals, threads:
 
 
 def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> None:
-    unfinished = [(row, seed) for row, seed in enumerate(run.seeds) if not run.finished(seed)]
+    unfinished = [seed for seed in run.seeds if not run.finished(seed)]
+    together = min(_MOST_TOGETHER, math.ceil(len(unfinished) / workers)) if _is_small(graph, run.config) else 1
     run = Run(run.folder.absolute(), run.config)  # workers of an earlier call may stand in another folder
     with deaf_to_signals(), parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
         # The graph is mapped into memory, not copied; "c": to the kernels, a read-only array is another type
         parallel = Parallel(return_as="generator_unordered", batch_size=1, mmap_mode="c")
         task, parent = delayed(_train_there), os.getpid()
-        done = parallel(task(graph, run, seed, row, board.path, workers, parent) for row, seed in unfinished)
+        groups = [unfinished[i : i + together] for i in range(0, len(unfinished), together)]
+        done = parallel(task(graph, run, seeds, board.path, workers, parent) for seeds in groups)
     try:
         for _ in done:
             pass
@@ -116,7 +123,13 @@ def deaf_to_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _train_there(graph: Graph, run: Run, seed: int, row: int, board_path: Path, workers: int, parent: int) -> None:
+def _is_small(graph: Graph, config: Config) -> bool:
+    """Whether a step of a network is over so soon that what it costs to start one matters (benchmarks/batching.py)."""
+    entries = graph.adjacency.nnz + sp.csr_array(graph.features).nnz
+    return config.model in _SIDE_BY_SIDE and config.towers * entries < _SMALL
+
+
+def _train_there(graph: Graph, run: Run, seeds: list[int], board_path: Path, workers: int, parent: int) -> None:
     set_num_threads(1)
     board = Board(board_path, run.config.seeds)
     _pin(board_path.parent, workers)
@@ -124,16 +137,16 @@ def _train_there(graph: Graph, run: Run, seed: int, row: int, board_path: Path, 
     def orphaned() -> bool:  # with one worker, this is the parent
         return parent not in (os.getpid(), os.getppid())
 
-    def on_step(step: Step) -> None:
-        board.seeds[row] = step.step, step.best_step, step.best_val
+    def on_step(seed: int, step: Step) -> None:
+        board.seeds[seed - run.seeds[0]] = step.step, step.best_step, step.best_val
         if board.stop.any() or orphaned():
             raise Interrupted
 
     if board.stop.any():
         return
     try:
-        fit(graph, run.config, seed, folder=run.seed_folder(seed), on_step=on_step)
-        board.seeds[row, 0] = run.config.progress_steps
+        fit_together(graph, run.config, {seed: run.seed_folder(seed) for seed in seeds}, on_step)
+        board.seeds[[seed - run.seeds[0] for seed in seeds], 0] = run.config.progress_steps
     except Interrupted:
         if orphaned():  # nobody is left to hand over to
             os._exit(1)
