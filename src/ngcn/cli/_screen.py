@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext
 from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.text import Text
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from ngcn.training.run import Run
 
 BAR = 32  # characters of the longest bar
+LINE_SECONDS = 30.0  # between two lines of progress where there is no terminal
 
 
 def note(text: str) -> None:
@@ -27,19 +29,35 @@ def note(text: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
 
 
-def busy(what: str) -> AbstractContextManager[Any]:
-    """A spinner while something takes its time, where there is a terminal to show it."""
-    console = Console(stderr=True)
-    return console.status(f"{what} ...") if console.is_terminal else nullcontext()
+def _seldom() -> Callable[[str], None]:
+    """A line on stderr where there is no terminal, if some time has passed since the last one."""
+    said, console = time.monotonic(), Console(stderr=True)
+
+    def say(text: str) -> None:
+        nonlocal said
+        if not console.is_terminal and time.monotonic() - said > LINE_SECONDS:
+            said = time.monotonic()
+            note(text)
+
+    return say
 
 
 @contextmanager
-def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
-    """A live bar over the steps of all seeds; yields what `train_seeds` calls with its board."""
+def busy(what: str) -> Iterator[Callable[[str], None]]:
+    """A spinner while something takes its time, now and then a line where there is no terminal; yields what to call
+    with the news."""
+    console, say = Console(stderr=True), _seldom()
+    with console.status(f"{what} ...") if console.is_terminal else nullcontext() as status:
+        yield lambda news: status.update(f"{news} ...") if status else say(news)
+
+
+@contextmanager
+def bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
+    """A live bar, now and then a line where there is no terminal; yields what to call with the amount done and news."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    console = Console(stderr=True)
-    bar = Progress(
+    console, say = Console(stderr=True), _seldom()
+    live = Progress(
         SpinnerColumn(finished_text="✓"),
         TextColumn("[bold]{task.description}"),
         BarColumn(bar_width=BAR),
@@ -49,13 +67,21 @@ def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
         console=console,
         disable=not console.is_terminal,
     )
+    with live:
+        task = live.add_task(what, total=total, news="getting ready, compiling on first use")
+
+        def update(done: int, news: str) -> None:
+            live.update(task, completed=done, news=news)
+            say(f"{what}: {done} of {total}, {news}")
+
+        yield update
+
+
+@contextmanager
+def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
+    """A bar over the steps of all seeds; yields what `train_seeds` calls with its board."""
     several = config.seeds > 1
-    with bar:
-        task = bar.add_task(
-            f"{config.seeds} seeds" if several else "Training",
-            total=config.progress_steps * config.seeds,
-            news="getting ready, compiling on first use",
-        )
+    with bar(f"{config.seeds} seeds" if several else "Training", config.progress_steps * config.seeds) as update:
 
         def on_progress(board: np.ndarray) -> None:
             step, best_step, best_val = board.T
@@ -63,8 +89,7 @@ def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
                 return
             news = f"best val {100 * best_val.max():.1f} %"
             done = int((step >= config.progress_steps).sum())
-            news += f", {done} done" if several else f" at step {int(best_step[0])}"
-            bar.update(task, completed=int(step.sum()), news=news)
+            update(int(step.sum()), news + (f", {done} done" if several else f" at step {int(best_step[0])}"))
 
         yield on_progress
 

@@ -33,13 +33,8 @@ def report(
     """
     if out:
         check_place(out)
-    status = _screen.busy("Loading")
-    with status:
+    with _screen.busy("Loading") as update:
         from ngcn.report import write_report
 
-        def on_progress(text: str) -> None:
-            if update := getattr(status, "update", None):
-                update(f"Writing the report: {text} ...")
-
-        path = write_report(run, out, explain=explain, on_progress=on_progress)
+        path = write_report(run, out, explain=explain, on_progress=lambda news: update(f"Writing the report: {news}"))
     _screen.note(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in a browser.")

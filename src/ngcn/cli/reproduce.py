@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 
 WHAT = ("table2", "table3", "table4", "sensitivity", "noise", "attention", "tsne")
 TRUST_SECONDS = 120.0  # of work done, before the pace of it outweighs the estimate
-LINE_SECONDS = 60.0  # between two lines of progress where there is no terminal
 
 
 def reproduce(
@@ -120,31 +119,17 @@ def _datasets(text: str | None) -> tuple[str, ...]:
 
 @contextmanager
 def _progress(todo: list[Cell], jobs: int) -> Iterator[Callable[[Cell, dict[str, Any]], None]]:
-    """Cells done, the best so far and the time left: a bar on a terminal, a line a minute elsewhere."""
-    from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
-
+    """Cells done, the best so far and the time left."""
     from ngcn.experiments.cost import duration, rough_seconds
     from ngcn.names import title_of
 
-    console = Console(stderr=True, soft_wrap=True, highlight=False)
     work = {cell.key: rough_seconds(cell) for cell in todo}
-    total, started, said = sum(work.values()), time.monotonic(), time.monotonic()
+    total, started = sum(work.values()), time.monotonic()
     done, best = 0, (0.0, "")
-    bar = Progress(
-        TextColumn("[bold]Training"),
-        BarColumn(bar_width=_screen.BAR),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[news]}"),
-        TimeElapsedColumn(),
-        console=console,
-        disable=not console.is_terminal,
-    )
-    with bar:
-        task = bar.add_task("", total=len(todo), news="compiling on first use")
+    with _screen.bar("Training", len(todo)) as update:
 
         def on_done(cell: Cell, outcome: dict[str, Any]) -> None:
-            nonlocal done, best, said
+            nonlocal done, best
             done += 1
             work.pop(cell.key, None)
             left = sum(work.values())
@@ -152,10 +137,6 @@ def _progress(todo: list[Cell], jobs: int) -> Iterator[Callable[[Cell, dict[str,
             best = max(best, (outcome["val"], label))
             # As estimated at first; the more is done, the more by how long that took
             pace = (jobs * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
-            news = f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / jobs)} left"
-            bar.update(task, completed=done, news=news)
-            if not console.is_terminal and time.monotonic() - said > LINE_SECONDS:
-                said = time.monotonic()
-                console.print(f"{done} of {len(todo)} done, {news}", markup=False)
+            update(done, f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / jobs)} left")
 
         yield on_done

@@ -1,0 +1,19 @@
+from collections.abc import Callable
+
+import pytest
+from typer.testing import Result
+
+from ngcn.cli import _screen
+
+Ngcn = Callable[..., Result]
+
+
+def test_without_a_terminal_progress_is_a_line_now_and_then(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
+    train = ("train", "cora", "--model", "gcn", "--steps", "40")
+    assert "Training:" not in ngcn(*train).stderr  # over before the first line is due
+    monkeypatch.setattr(_screen, "LINE_SECONDS", 0.0)
+    lines = ngcn(*train, "--out", "run").stderr.splitlines()
+    assert lines[-1].startswith("Training: 40 of 40, best val ") and " at step " in lines[-1]
+    monkeypatch.setattr("ngcn.report.gather.MAP_NODES", 50)
+    first, *_, last = ngcn("report", "run", "--explain", "1").stderr.splitlines()
+    assert first == "Writing the report: predicting" and last.endswith("; open it in a browser.")
