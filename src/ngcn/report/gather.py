@@ -136,7 +136,7 @@ def _summary(run: Run, graph: Graph) -> dict[str, Any]:
         "settings": [
             [f.name, _plain(settings[f.name]), f.metadata["help"]]
             for f in fields(config)
-            if settings[f.name] not in (None, {})
+            if settings[f.name] not in (None, {}, (), [])
         ],
     }
 

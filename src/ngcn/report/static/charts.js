@@ -75,6 +75,9 @@ function drawScales() {
   if (mean) byId("scales-bars").append(h("p", { class: "hint" }, `The tick on each bar is the mean of the ${data.seeds.length} seeds.`));
 }
 
+// A long name goes to the next line between its words, not inside them
+const breakable = name => name.split(/(?<=[_\-./])/).map((word, i) => (i ? [h("wbr"), word] : word));
+
 const splitWords = { test: "test", val: "validation", train: "training" };
 function drawMistakes() {
   const { split, confusion, by_class: classes, nodes: total } = data.quality;
@@ -85,7 +88,7 @@ function drawMistakes() {
       h("thead", {}, h("tr", {}, h("th", { "aria-label": "True class" }), data.classes.map(name => h("th", { scope: "col", title: name }, h("span", {}, name))), h("th", { "aria-label": "Share found" }))),
       h("tbody", {}, confusion.map((row, i) => {
         const sum = row.reduce((a, b) => a + b, 0);
-        return h("tr", {}, h("th", { scope: "row" }, className(i)), row.map((n, j) => h("td", {
+        return h("tr", {}, h("th", { scope: "row" }, breakable(className(i))), row.map((n, j) => h("td", {
           class: n ? null : "zero", title: `${plural(n, "node")} of ${className(i)}, predicted ${className(j)}`,
           background: n ? `color-mix(in srgb, var(${i === j ? "--for" : "--against"}) ${Math.round(8 + 62 * n / sum)}%, transparent)` : null,
         }, String(n))), h("td", { class: "recall" }, sum ? percent(row[i] / sum, 0) : "–"));

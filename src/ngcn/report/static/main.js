@@ -25,7 +25,7 @@ function drawSettings() {
   const share = x => (x === null ? "–" : percent(x)), seconds = t => `${t.toFixed(1)} s`;
   byId("seeds-table").append(table([["Seed"], ["Validation", "number"], ["Test", "number"], ["Step kept", "number"], ["Time", "number"]],
     data.seeds.map(r => [`${r.seed}${r.seed === data.best_seed && data.seeds.length > 1 ? " ★" : ""}`, share(r.val), share(r.test), `${r.best_step} of ${r.steps}`, seconds(r.seconds)]),
-    `Seeds, by ${data.metric.toLowerCase()}`));
+    `${data.metric} of each seed`));
   for (const r of data.seeds.filter(seed => seed.status !== "complete")) {
     byId("seeds-table").append(h("p", { class: "note-block" }, `Seed ${r.seed}: ${r.stopped}`));
   }
