@@ -45,6 +45,15 @@ def lowest_digit(keep: int) -> int:
 
 
 @helper
+def consecutive(first: int, count: int) -> np.ndarray:
+    """``first, first + 1, ...``; numba would take seconds to compile numpy's own."""
+    numbers = np.empty(count, np.uint32)
+    for k in range(count):
+        numbers[k] = first + k
+    return numbers
+
+
+@helper
 def keep_bits(bits: np.ndarray, numbers: np.ndarray, key: np.ndarray, keep: int, digit: int) -> None:
     """``bits[w, k]``: 32 independent bits, each 1 with probability ``keep / 65536``, for ``numbers[k]`` under this key.
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ngcn.ops._compile import BLOCK, U32, add_rows, clear, helper, keep_bits, kernel, lowest_digit
+from ngcn.ops._compile import BLOCK, U32, add_rows, clear, consecutive, helper, keep_bits, kernel, lowest_digit
 from ngcn.ops._simd import gather_4x16
 
 ENTRIES = 16384  # non-zeros, about, that are looked at together: their random bits and factors stay in the cache
@@ -102,7 +102,7 @@ def features_times(
         for b in range(blocks):
             p = b % powers
             if p == 0:
-                keep_bits(bits, np.arange(begin, begin + count), keys[b // powers % len(keys)], keep, digit)
+                keep_bits(bits, consecutive(begin, count), keys[b // powers % len(keys)], keep, digit)
             r = 0
             while r < replicas:
                 several = 4 if width == 16 and r + 4 <= replicas else 1  # the paper's width: four fill the registers

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numba
 import numpy as np
 
-from ngcn.ops._compile import BLOCK, add_rows, clear, keep_bits, kernel, lowest_digit
+from ngcn.ops._compile import BLOCK, add_rows, clear, consecutive, keep_bits, kernel, lowest_digit
 from ngcn.ops._simd import spread_32
 
 
@@ -27,7 +27,7 @@ def relu_dropout(
         b, begin = share // shares, share % shares * BLOCK
         p, key = b % len(limits), keys[b // len(limits) % len(keys)]
         bits = np.empty((1, BLOCK * words * (keep < 65536)), np.uint32)
-        keep_bits(bits, (p * rows + begin) * words + np.arange(bits.shape[1]), key, keep, digit)
+        keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), key, keep, digit)
         for v in range(begin, min(rows, begin + BLOCK)):
             y, target = Y[b, v], out[b, v]
             if distance[v] > limits[p]:
@@ -68,7 +68,7 @@ def relu_normalize_dropout(
         b, begin = share // shares, share % shares * BLOCK
         p, key = b % len(limits), keys[b // len(limits) % len(keys)]
         bits = np.empty((1, BLOCK * words), np.uint32)
-        keep_bits(bits, (p * rows + begin) * words + np.arange(bits.shape[1]), key, keep, digit)
+        keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), key, keep, digit)
         for v in range(begin, min(rows, begin + BLOCK)):
             if distance[v] > limits[p]:
                 clear(out[b, v], 0, columns)
@@ -108,7 +108,7 @@ def relu_normalize_dropout_backward(
         b, begin = share // shares, share % shares * BLOCK
         p, key = b % len(limits), keys[b // len(limits) % len(keys)]
         bits = np.empty((1, BLOCK * words), np.uint32)
-        keep_bits(bits, (p * rows + begin) * words + np.arange(bits.shape[1]), key, keep, digit)
+        keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), key, keep, digit)
         for v in range(begin, min(rows, begin + BLOCK)):
             if distance[v] > limits[p]:
                 clear(out[b, v], 0, columns)
@@ -135,7 +135,7 @@ def times_matrices(H: np.ndarray, W: np.ndarray, out: np.ndarray, distance: np.n
     blocks, replicas, inner, outer = W.shape
     rows = H.shape[1]
     shares = (rows + BLOCK - 1) // BLOCK
-    lines = np.arange(inner, dtype=np.int32)
+    lines = consecutive(0, inner)
     for share in numba.prange(blocks * shares):
         b, begin = share // shares, share % shares * BLOCK
         for v in range(begin, min(rows, begin + BLOCK)):
