@@ -10,8 +10,7 @@ from ngcn.graph import Graph, GraphError
 from ngcn.ops import set_num_threads
 from ngcn.training import Config, Result, Step, TrainingError, train
 from ngcn.training import loop as loop_module
-from ngcn.training.loop import adam, fit_together
-from ngcn.training.setup import build
+from ngcn.training.loop import fit_together
 
 SMALL = Config(powers=3, replicas=2, hidden=4, steps=25)
 
@@ -128,16 +127,6 @@ def test_a_diverging_loss_stops_and_keeps_the_best_step(
 def test_parameters_that_make_validation_nan_are_never_the_best(graph: Graph) -> None:
     with pytest.raises(TrainingError, match=r"at step 1 .* no step can be kept"):
         train(graph, replace(SMALL, lr=1e38))
-
-
-def test_l2_is_on_every_parameter_but_the_attention_vector(graph: Graph) -> None:
-    network = build(graph, SMALL)
-    groups = adam(network, replace(SMALL, l2=0.25)).param_groups
-    assert {p for g in groups for p in g["params"]} == set(network.parameters())
-    free = [p for g in groups if g["weight_decay"] == 0 for p in g["params"]]
-    assert [tuple(p.shape) for p in free] == [(6,)]
-    assert all(g["weight_decay"] == 0 for g in adam(network, replace(SMALL, l2=0)).param_groups)
-    assert len(adam(build(graph, Config(model="gcn")), SMALL).param_groups) == 1
 
 
 def test_on_step_sees_every_step_and_may_stop(graph: Graph) -> None:

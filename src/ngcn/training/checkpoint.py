@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import torch
 from safetensors import SafetensorError, safe_open
@@ -13,6 +12,7 @@ from torch import Tensor
 
 from ngcn.nn import Network
 from ngcn.training._files import atomic
+from ngcn.training.adam import Adam
 
 
 class RunError(ValueError):
@@ -27,7 +27,7 @@ class State:
     """
 
     network: Network
-    optimizer: torch.optim.Optimizer
+    optimizer: Adam
     generator: torch.Generator
     history: list[tuple[float, float, float]] = field(default_factory=list)
     best_step: int = 0
@@ -49,8 +49,8 @@ class State:
         tensors = {"random": self.generator.get_state(), "history": torch.tensor(self.history, dtype=torch.float64)}
         tensors |= {f"network.{name}": value.contiguous() for name, value in self.network.state_dict().items()}
         tensors |= {f"best.{name}": value.contiguous() for name, value in self.best.items()}
-        for index, moments in self.optimizer.state_dict()["state"].items():
-            tensors |= {f"adam.{index}.{name}": value.contiguous() for name, value in moments.items()}
+        for name, moments in self.optimizer.moments.items():
+            tensors |= {f"adam.{i}.{name}": value.contiguous() for i, value in enumerate(moments)}
         numbers = {"best_step": self.best_step, "best_val": self.best_val, "seconds": self.seconds}
         with atomic(path) as temporary:
             temporary.write_bytes(save(tensors, metadata={name: repr(value) for name, value in numbers.items()}))
@@ -60,12 +60,8 @@ class State:
         try:
             tensors, numbers = read(path)
             self.network.load_state_dict(_part(tensors, "network."))
-            moments: dict[int, dict[str, Tensor]] = {}
-            for name, value in _part(tensors, "adam.").items():
-                index, moment = name.split(".", 1)
-                moments.setdefault(int(index), {})[moment] = value
-            groups: list[Any] = self.optimizer.state_dict()["param_groups"]
-            self.optimizer.load_state_dict({"state": moments, "param_groups": groups})
+            steps, means, squares = (_part(tensors, f"adam.{i}.") for i in range(3))
+            self.optimizer.moments = {name: (steps[name], means[name], squares[name]) for name in steps}
             self.best = _part(tensors, "best.")
             self.best_step, self.best_val = int(numbers["best_step"]), float(numbers["best_val"])
             self.seconds = float(numbers["seconds"])

@@ -16,6 +16,7 @@ from ngcn.baselines import BASELINES
 from ngcn.graph import Graph, GraphError
 from ngcn.nn import Network, towers_side_by_side
 from ngcn.ops import Features, Operator, drawing_from
+from ngcn.training.adam import Adam
 from ngcn.training.baseline import check_baseline, fit_baseline
 from ngcn.training.checkpoint import State
 from ngcn.training.config import Config
@@ -153,7 +154,7 @@ class Training:
             torch.manual_seed(seed)
             self.network = build(graph, config)
             generator = torch.Generator().set_state(torch.get_rng_state())  # goes on where the weights end
-        self.state = State(self.network, adam(self.network, config), generator)
+        self.state = State(self.network, Adam(self.network, config.lr, config.l2), generator)
         self.checkpoint = folder / "checkpoint.safetensors" if folder else None
         if self.checkpoint and self.checkpoint.exists():
             self.state.load(self.checkpoint)
@@ -256,14 +257,6 @@ def rehearse(graph: Graph, config: Config) -> None:
         rows, labels = _split(graph, "train")
         objective(network.classifier, network.towers(A_hat, X, rows), labels, config.intermediate).backward()
         evaluate(network, A_hat, X, graph, "val")
-
-
-def adam(network: Network, config: Config) -> torch.optim.Adam:
-    """Adam, with ``l2 * sum of squares`` in the loss, but not of the attention vector: softmax ignores its size."""
-    attention = [p for name, p in network.named_parameters() if name == "classifier.scores"]
-    rest = [p for p in network.parameters() if all(p is not a for a in attention)]
-    groups = [{"params": rest, "weight_decay": 2 * config.l2}, {"params": attention, "weight_decay": 0.0}]
-    return torch.optim.Adam([g for g in groups if g["params"]], lr=config.lr, fused=True)
 
 
 def evaluate(network: Network, A_hat: Operator, X: Features, graph: Graph, split: str) -> dict[str, float]:

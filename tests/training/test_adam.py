@@ -1,0 +1,38 @@
+import torch
+from torch import nn
+
+from ngcn.graph import Graph
+from ngcn.training import Config
+from ngcn.training.adam import Adam
+from ngcn.training.setup import build
+
+
+def losses_and_weights(network: nn.Module, optimizer: Adam | torch.optim.Optimizer) -> list[torch.Tensor]:
+    generator = torch.Generator().manual_seed(3)
+    for _ in range(5):
+        optimizer.zero_grad()
+        for parameter in network.parameters():
+            parameter.grad = torch.randn(parameter.shape, generator=generator)
+        optimizer.step()
+    return [parameter.detach().clone() for parameter in network.parameters()]
+
+
+def test_bits_are_those_of_torch_with_l2_on_everything_but_the_attention_vector(graph: Graph) -> None:
+    torch.manual_seed(0)
+    network, other = (build(graph, Config(powers=3, replicas=2)) for _ in range(2))
+    other.load_state_dict(network.state_dict())
+    attention = other.classifier.scores
+    rest = [parameter for parameter in other.parameters() if parameter is not attention]
+    groups = [{"params": rest, "weight_decay": 0.5}, {"params": [attention]}]
+    ours = losses_and_weights(network, Adam(network, lr=0.03, l2=0.25))
+    theirs = losses_and_weights(other, torch.optim.Adam(groups, lr=0.03, fused=True))
+    assert len(ours) == 3 and all(map(torch.equal, ours, theirs))
+
+
+def test_a_parameter_without_gradient_stays() -> None:
+    layer = nn.Linear(2, 1)
+    before = layer.bias.detach().clone()
+    adam = Adam(layer, lr=0.1, l2=0.1)
+    layer.weight.grad = torch.ones(1, 2)
+    adam.step()
+    assert torch.equal(layer.bias, before) and set(adam.moments) == {"weight"}
