@@ -80,8 +80,8 @@ def _draw(store: Store, plan: Plan) -> Drawing:
                 panel.set_xlabel("K")
             if not column:
                 panel.set_ylabel("test accuracy, %")
-    for panel in grid.flat:
-        if panel.containers:
-            panel.legend(frameon=False, fontsize=8)
-            break
+    drawn = {line.get_label(): line for panel in grid.flat for line in panel.containers}
+    if drawn:
+        lines = [drawn[label] for label in sorted(drawn)]
+        drawing.legend(handles=lines, ncols=len(lines), loc="outside upper center", frameon=False, fontsize=9)
     return drawing
