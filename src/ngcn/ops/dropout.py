@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,25 +31,25 @@ class Dropout:
             >>> Dropout.draw(0.25).keep / 65536
             0.75
         """
-        keys = np.zeros((len(_generators), 2), np.uint32)
+        generators = _generators.get()
+        keys = np.zeros((len(generators), 2), np.uint32)
         if probability > 0:
-            for key, generator in zip(keys, _generators, strict=True):
+            for key, generator in zip(keys, generators, strict=True):
                 key[:] = torch.randint(2**32, (2,), generator=generator).numpy()
         return Dropout(max(1, round((1 - probability) * 65536)), keys)
 
 
-_generators: tuple[torch.Generator, ...] = (torch.default_generator,)
+_generators: ContextVar[tuple[torch.Generator, ...]] = ContextVar("generators", default=(torch.default_generator,))
 
 
 @contextmanager
 def drawing_from(*generators: torch.Generator) -> Iterator[None]:
     """Meanwhile, masks are drawn from these generators, one for each of the networks that are computed together."""
-    global _generators
-    before, _generators = _generators, generators
+    before = _generators.set(generators)
     try:
         yield
     finally:
-        _generators = before
+        _generators.reset(before)
 
 
 NONE = Dropout.draw(0.0)
