@@ -7,7 +7,7 @@ from ngcn.training.adam import Adam
 from ngcn.training.setup import build
 
 
-def losses_and_weights(network: nn.Module, optimizer: Adam | torch.optim.Optimizer) -> list[torch.Tensor]:
+def after_five_steps(network: nn.Module, optimizer: Adam | torch.optim.Optimizer) -> list[torch.Tensor]:
     generator = torch.Generator().manual_seed(3)
     for _ in range(5):
         optimizer.zero_grad()
@@ -24,8 +24,8 @@ def test_bits_are_those_of_torch_with_l2_on_everything_but_the_attention_vector(
     attention = other.classifier.scores
     rest = [parameter for parameter in other.parameters() if parameter is not attention]
     groups = [{"params": rest, "weight_decay": 0.5}, {"params": [attention]}]
-    ours = losses_and_weights(network, Adam(network, lr=0.03, l2=0.25))
-    theirs = losses_and_weights(other, torch.optim.Adam(groups, lr=0.03, fused=True))
+    ours = after_five_steps(network, Adam(network, lr=0.03, l2=0.25))
+    theirs = after_five_steps(other, torch.optim.Adam(groups, lr=0.03, fused=True))
     assert len(ours) == 3 and all(map(torch.equal, ours, theirs))
 
 
