@@ -42,7 +42,8 @@ class Adam:
     def step(self) -> None:
         grads = {name: p.grad for name, p in self.parameters.items() if p.grad is not None}
         for name, grad in grads.items():
-            self.moments.setdefault(name, (torch.zeros(()), torch.zeros_like(grad), torch.zeros_like(grad)))
+            if name not in self.moments:
+                self.moments[name] = torch.zeros(()), torch.zeros_like(grad), torch.zeros_like(grad)
         for l2, names in (
             (self.l2, [name for name in grads if name not in FREE_OF_L2]),
             (0.0, [name for name in grads if name in FREE_OF_L2]),
