@@ -1,5 +1,6 @@
 """`ngcn`, and `python -m ngcn`. Imports within, so that Ctrl-C in the first moment ends it quietly too."""
 
+import gc
 import sys
 
 
@@ -11,6 +12,8 @@ def main() -> None:
     except KeyboardInterrupt:
         print("Stopped.", file=sys.stderr)
         sys.exit(130)
+    finally:
+        gc.freeze()  # else Python looks for garbage in all that torch and numba made, for a second, before it ends
 
 
 if __name__ == "__main__":

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numba
 import numpy as np
 
-from ngcn.ops._simd import gather_8, gather_16, gather_32, gather_64
+from ngcn.ops._simd import gather_3, gather_8, gather_16, gather_32, gather_64
 
 # No `nnan`/`ninf`: a diverging model must show as NaN in the loss.
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -17,8 +18,15 @@ BLOCK = 64  # rows that a thread takes at a time
 U32 = np.uint32
 
 
+_SOURCES = tuple(sorted((p.name, p.stat().st_mtime, p.stat().st_size) for p in Path(__file__).parent.glob("*.py")))
+
+
 def kernel(function: Callable[..., None]) -> Callable[..., None]:
-    return numba.njit(parallel=True, fastmath=FAST, nogil=True, cache=True)(function)
+    compiled = numba.njit(parallel=True, fastmath=FAST, nogil=True, cache=True)(function)
+    # numba compiles again when the function's own file has changed, but a kernel has pieces of other files in it
+    cached = compiled._cache._cache_file
+    cached._source_stamp = cached._source_stamp, _SOURCES
+    return compiled
 
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -105,20 +113,19 @@ def add_rows(
     The start is 0 if `fresh`, else what stands there.
     """
     c = 0
-    while width - c > 32:
-        wide = min(width - c, 64)
-        gather_64(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, wide, fresh)
-        c += wide
+    while width - c >= 64:  # a number, not a variable: the compiler makes a fifth less of it
+        gather_64(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, 64, fresh)
+        c += 64
     rest = width - c
-    if rest > 16:
+    if rest > 32:
+        gather_64(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest, fresh)
+    elif rest > 16:
         gather_32(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest, fresh)
+    elif rest == 16:
+        gather_16(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, 16, fresh)
     elif rest >= 8:
         gather_16(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest, fresh)
     elif rest >= 4:
         gather_8(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest, fresh)
-    else:
-        for last in range(c, width):
-            total = out.dtype.type(0) if fresh else out[at + last]
-            for e in range(begin, stop):
-                total += factors[first + e * stride] * source[U32(rows[e]), column + last]
-            out[at + last] = total
+    elif rest > 0:
+        gather_3(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, rest, fresh)

@@ -95,7 +95,7 @@ def _gather(groups: int, vectors: int, lanes: int = LANES) -> Any:
 
 
 gather_64, gather_32, gather_16 = _gather(1, 8), _gather(1, 4), _gather(1, 2)  # one piece, up to so many columns
-gather_8 = _gather(1, 2, lanes=4)
+gather_8, gather_3 = _gather(1, 2, lanes=4), _gather(1, 3, lanes=1)
 gather_4x16 = _gather(4, 2)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import math
 import multiprocessing.resource_tracker
 import os
@@ -130,6 +131,8 @@ def _is_small(graph: Graph, config: Config) -> bool:
 
 
 def _train_there(graph: Graph, run: Run, seeds: list[int], board_path: Path, workers: int, parent: int) -> None:
+    if os.getpid() != parent:
+        gc.freeze()  # as in __main__.py: the parent waits for this process to end
     set_num_threads(1)
     board = Board(board_path, run.config.seeds)
     _pin(board_path.parent, workers)
