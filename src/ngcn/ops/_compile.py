@@ -17,12 +17,11 @@ BLOCK = 64  # rows that a thread takes at a time
 
 U32 = np.uint32
 
-
 _SOURCES = tuple(sorted((p.name, p.stat().st_mtime, p.stat().st_size) for p in Path(__file__).parent.glob("*.py")))
 
 
 def kernel(function: Callable[..., None]) -> Callable[..., None]:
-    compiled = numba.njit(parallel=True, fastmath=FAST, nogil=True, cache=True)(function)
+    compiled: Any = numba.njit(parallel=True, fastmath=FAST, nogil=True, cache=True)(function)
     # numba compiles again when the function's own file has changed, but a kernel has pieces of other files in it
     cached = compiled._cache._cache_file
     cached._source_stamp = cached._source_stamp, _SOURCES
@@ -113,7 +112,7 @@ def add_rows(
     The start is 0 if `fresh`, else what stands there.
     """
     c = 0
-    while width - c >= 64:  # a number, not a variable: the compiler makes a fifth less of it
+    while width - c >= 64:  # a number, not a variable: a fifth faster, and so is 16 below
         gather_64(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, 64, fresh)
         c += 64
     rest = width - c
