@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 import torch
 
 from ngcn.ops import Operator, Reach, propagate
+from ngcn.ops._sparse_kernels import FAR
 
 POWERS = [(0,), (1,), (5,), (0, 1, 2), (2, 5)]
 
@@ -76,3 +78,14 @@ def test_explicit_power_and_its_largest_entries(A_hat):
     rebuilt = torch.zeros(A_hat.nodes, A_hat.nodes, dtype=torch.float64)
     rebuilt[edge_index[1], edge_index[0]] = edge_weight
     torch.testing.assert_close(rebuilt, torch.from_numpy(dense))
+
+
+@pytest.mark.parametrize("columns", [10, 20, 43, 64, 75])
+def test_blocks_that_do_not_fit_into_the_cache(columns: int) -> None:
+    random = np.random.default_rng(columns)
+    nodes = FAR // columns + 1
+    matrix = sp.random_array((nodes, nodes), density=3 / nodes, format="csr", dtype=np.float64, rng=random)
+    Z = torch.from_numpy(random.standard_normal((2, nodes, columns)))
+    result = propagate(Operator(matrix), Z, (1, 2))
+    np.testing.assert_allclose(result[0], matrix @ Z[0].numpy(), atol=1e-12)
+    np.testing.assert_allclose(result[1], matrix @ (matrix @ Z[1].numpy()), atol=1e-12)

@@ -13,9 +13,10 @@ from numba.core import cgutils, types
 from numba.extending import intrinsic
 
 LANES = 8
+LINE = 64  # bytes that a cache takes at a time
 
 
-def _gather(groups: int, vectors: int, lanes: int = LANES) -> Any:
+def _gather(groups: int, vectors: int, lanes: int = LANES, ahead: int = 0) -> Any:
     """A sum of scaled rows that stays in registers: `groups` neighbouring pieces of a row, `vectors` for each piece.
 
     Piece g is `width` columns wide and has a factor of its own::
@@ -26,6 +27,9 @@ def _gather(groups: int, vectors: int, lanes: int = LANES) -> Any:
     where the start is 0 if `fresh`, else what stands there. A piece takes ``vectors * lanes`` columns at most and
     `lanes` at least: its last vectors move left until they end where it does, and then write some columns twice, with
     the same value.
+
+    With `ahead`, the row that will be read so many entries later is asked for in advance: worth it if `source` does not
+    fit into the cache of a core, and `rows` goes on after `stop` with what will be read then.
     """
 
     @intrinsic
@@ -74,9 +78,21 @@ def _gather(groups: int, vectors: int, lanes: int = LANES) -> Any:
             for total, offset in zip(sums, offsets, strict=True):
                 builder.store(builder.select(is_fresh, zero, load(out_, builder.add(at_, offset))), total)
             pitch = cgutils.unpack_tuple(builder, source_.shape)[1]
-            with cgutils.for_range_slice(builder, begin_, stop_, whole(1), whole) as (e, _):
+            last_entry = builder.sub(cgutils.unpack_tuple(builder, rows_.shape)[0], whole(1))
+
+            def start_of_row(e: Any) -> Any:
                 row = context.cast(builder, builder.load(builder.gep(rows_.data, [e])), rows.dtype, types.intp)
-                left = builder.add(builder.mul(row, pitch), column_)
+                return builder.add(builder.mul(row, pitch), column_)
+
+            with cgutils.for_range_slice(builder, begin_, stop_, whole(1), whole) as (e, _):
+                left = start_of_row(e)
+                if ahead:
+                    later = builder.add(e, whole(ahead))
+                    later = builder.select(builder.icmp_signed("<", later, last_entry), later, last_entry)
+                    begins = start_of_row(later)
+                    lines = [whole(c) for c in range(0, vectors * lanes, LINE // _bytes(number))]
+                    for column_in_line in (*lines, builder.sub(width_, whole(1))):
+                        _prefetch(builder, builder.gep(source_.data, [builder.add(begins, column_in_line)]))
                 first_factor = builder.add(first_, builder.mul(e, stride_))
                 for i, (total, offset) in enumerate(zip(sums, offsets, strict=True)):
                     if i % vectors == 0:
@@ -97,6 +113,8 @@ def _gather(groups: int, vectors: int, lanes: int = LANES) -> Any:
 gather_64, gather_32, gather_16 = _gather(1, 8), _gather(1, 4), _gather(1, 2)  # one piece, up to so many columns
 gather_8, gather_3 = _gather(1, 2, lanes=4), _gather(1, 3, lanes=1)
 gather_4x16 = _gather(4, 2)
+AHEAD = 16
+far_64, far_32, far_16 = _gather(1, 8, ahead=AHEAD), _gather(1, 4, ahead=AHEAD), _gather(1, 2, ahead=AHEAD)
 
 
 def _spread(lanes: int) -> Any:
@@ -124,6 +142,13 @@ def _spread(lanes: int) -> Any:
 
 
 spread_8, spread_32 = _spread(8), _spread(32)
+
+
+def _prefetch(builder: Any, pointer: Any) -> None:
+    byte, word = ir.IntType(8).as_pointer(), ir.IntType(32)
+    kind = ir.FunctionType(ir.VoidType(), [byte, word, word, word])
+    prefetch = cgutils.get_or_insert_function(builder.module, kind, "llvm.prefetch.p0i8")
+    builder.call(prefetch, [builder.bitcast(pointer, byte), word(0), word(3), word(1)])  # to read, into all caches
 
 
 def _bytes(number: Any) -> int:

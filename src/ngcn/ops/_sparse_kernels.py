@@ -14,10 +14,31 @@ import numba
 import numpy as np
 
 from ngcn.ops._compile import BLOCK, U32, add_rows, clear, consecutive, helper, keep_bits, kernel, lowest_digit
-from ngcn.ops._simd import gather_4x16
+from ngcn.ops._simd import far_16, far_32, far_64, gather_4x16
 
 ENTRIES = 16384  # non-zeros, about, that are looked at together: their random bits and factors stay in the cache
 MOST_ROWS = 512
+FAR = 1_000_000  # numbers in a block from which on it does not fit into the cache of a core
+
+
+@helper
+def _add_far_rows(
+    out: np.ndarray, source: np.ndarray, rows: np.ndarray, begin: int, stop: int, factors: np.ndarray
+) -> None:
+    """``out[c] = sum over e of factors[e] * source[rows[e], c]``: `add_rows` for a source that is far away."""
+    c, columns = 0, len(out)
+    while columns - c >= 8:
+        wide = min(columns - c, 64)
+        if wide == 64:
+            far_64(out, c, source, c, rows, begin, stop, factors, 0, 1, 0, 64, True)
+        elif wide > 32:
+            far_64(out, c, source, c, rows, begin, stop, factors, 0, 1, 0, wide, True)
+        elif wide > 16:
+            far_32(out, c, source, c, rows, begin, stop, factors, 0, 1, 0, wide, True)
+        else:
+            far_16(out, c, source, c, rows, begin, stop, factors, 0, 1, 0, wide, True)
+        c += wide
+    add_rows(out, c, source, c, columns - c, rows, begin, stop, factors, 0, 1, True)
 
 
 @kernel
@@ -39,6 +60,7 @@ def multiply_powers(
     """
     blocks, rows, columns = Z.shape
     shares = (rows + BLOCK - 1) // BLOCK
+    far = rows * columns > FAR
     for b in range(blocks):
         p = b % len(powers)
         for s in range(min(1, powers[p]), powers[p] + 1):
@@ -53,6 +75,8 @@ def multiply_powers(
                     elif s == 0:  # A^0: copy
                         for c in range(columns):
                             target[c] = source[v, c]
+                    elif far:
+                        _add_far_rows(target, source, indices, indptr[v], indptr[v + 1], weights)
                     else:
                         add_rows(target, 0, source, 0, columns, indices, indptr[v], indptr[v + 1], weights, 0, 1, True)
 
