@@ -67,5 +67,5 @@ def plot_scaling(results: dict[str, list[dict[str, Any]]], path: Path) -> None:
             if what == "edges":
                 panel.set(xscale="log", yscale="log")
             else:
-                panel.set_ylim(bottom=0)
+                panel.set_ylim(0, 1.1 * max(point[y] for point in points))
     figure.savefig(path)
