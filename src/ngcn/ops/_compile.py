@@ -112,7 +112,7 @@ def add_rows(
     The start is 0 if `fresh`, else what stands there.
     """
     c = 0
-    while width - c >= 64:  # a number, not a variable: a fifth faster, and so is 16 below
+    while width - c >= 64:  # where it is a number, not a variable, it is up to a fifth faster
         gather_64(out, at + c, source, column + c, rows, begin, stop, factors, first, stride, 0, 64, fresh)
         c += 64
     rest = width - c

@@ -113,7 +113,7 @@ def _gather(groups: int, vectors: int, lanes: int = LANES, ahead: int = 0) -> An
 gather_64, gather_32, gather_16 = _gather(1, 8), _gather(1, 4), _gather(1, 2)  # one piece, up to so many columns
 gather_8, gather_3 = _gather(1, 2, lanes=4), _gather(1, 3, lanes=1)
 gather_4x16 = _gather(4, 2)
-AHEAD = 16
+AHEAD = 16  # entries
 far_64, far_32, far_16 = _gather(1, 8, ahead=AHEAD), _gather(1, 4, ahead=AHEAD), _gather(1, 2, ahead=AHEAD)
 
 

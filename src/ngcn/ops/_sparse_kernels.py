@@ -18,7 +18,7 @@ from ngcn.ops._simd import far_16, far_32, far_64, gather_4x16
 
 ENTRIES = 16384  # non-zeros, about, that are looked at together: their random bits and factors stay in the cache
 MOST_ROWS = 512
-FAR = 1_000_000  # numbers in a block from which on it does not fit into the cache of a core
+FAR = 1_000_000  # numbers in a block from which on its rows are fetched ahead: several times the cache of a core
 
 
 @helper

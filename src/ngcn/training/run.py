@@ -112,7 +112,7 @@ class Run:
             if differences := run.config.differences(config):
                 raise RunError(
                     f"{folder} holds a run with other settings, so it cannot go on: {'; '.join(differences)}. "
-                    "Go on without that, or train into another folder."
+                    "Go on with its own settings, or train into another folder."
                 )
         elif folder.exists() and any(not file.name.startswith(".") for file in folder.iterdir()):
             raise RunError(f"{folder} holds other files and no run; choose another folder.")

@@ -132,7 +132,7 @@ def _is_small(graph: Graph, config: Config) -> bool:
 
 def _train_there(graph: Graph, run: Run, seeds: list[int], board_path: Path, workers: int, parent: int) -> None:
     if os.getpid() != parent and not gc.get_freeze_count():
-        gc.freeze()  # as in __main__.py: the parent waits for this process to end
+        gc.freeze()  # as in __main__.py, since the parent waits; once, since what seeds leave behind is to go
     set_num_threads(1)
     board = Board(board_path, run.config.seeds)
     _pin(board_path.parent, workers)
