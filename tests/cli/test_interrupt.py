@@ -1,6 +1,7 @@
 """Real processes, really killed: what is on disk is always a state that `--resume` ends well from."""
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -57,7 +58,9 @@ def test_one_seed(start: Start, tmp_path: Path, whole: Path, how: signal.Signals
     else:
         assert code == 128 + how
         assert stderr.endswith(f"Stopped by {how.name}; continue with `ngcn train --resume --out parts`.\n")
-    assert start("train", "--resume", "--out", "parts").end()[0] == 0
+    code, _, stderr = start("train", "--resume", "--out", "parts").end()
+    assert code == 0 and (said := re.search(r"The run in parts goes on after (\d+) of 200 steps\.\n", stderr))
+    assert 0 < int(said[1]) < 200
     assert contents(tmp_path / "parts/seed-0") == contents(whole / "seed-0")
 
 

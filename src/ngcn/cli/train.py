@@ -128,8 +128,11 @@ def train(
                 _screen.note(f"There is no run in {out} yet: starting at the beginning.")
     if out:
         Run.check(out, settings, resume)  # before what takes time
-        if resume and all(map(Run(out, settings).finished, Run(out, settings).seeds)):
-            _screen.note(f"The run in {out} was finished: nothing was left to do.")
+        if resume and (out / "config.yaml").exists():
+            run = Run(out, settings)
+            taken, steps = sum(map(run.steps_taken, run.seeds)), settings.progress_steps * settings.seeds
+            news = "was finished: nothing was left to do" if taken == steps else f"goes on after {taken} of {steps} steps"
+            _screen.note(f"The run in {out} {news}.")
     with _screen.busy(f"Loading {settings.graph_name}"):
         graph = load_graph(settings)
     if settings.dataset in DATASETS and DATASETS[settings.dataset].generated:

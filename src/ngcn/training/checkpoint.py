@@ -79,5 +79,14 @@ def read(path: Path) -> tuple[dict[str, Tensor], dict[str, str]]:
         return {name: file.get_tensor(name) for name in file.keys()}, dict(file.metadata() or {})  # noqa: SIM118
 
 
+def steps_taken(path: Path) -> int:
+    """By the training whose checkpoint this is; 0 if it is not there, or damaged, which loading it will tell."""
+    try:
+        with safe_open(path, framework="pt") as file:
+            return int(file.get_slice("history").get_shape()[0])
+    except (OSError, SafetensorError):
+        return 0
+
+
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:
     return {name.removeprefix(prefix): value for name, value in tensors.items() if name.startswith(prefix)}

@@ -33,7 +33,7 @@ from ngcn.graph import Graph, GraphError
 from ngcn.nn import Network
 from ngcn.ops import Features, Operator
 from ngcn.training._files import atomic, remove_leftovers, write_json, write_text
-from ngcn.training.checkpoint import RunError, read
+from ngcn.training.checkpoint import RunError, read, steps_taken
 from ngcn.training.config import Config
 from ngcn.training.setup import build, build_inputs, load_graph, prepare
 from ngcn.training.trained_on import TrainedOn
@@ -94,6 +94,12 @@ class Run:
 
     def finished(self, seed: int) -> bool:
         return (self.seed_folder(seed) / "result.json").exists()
+
+    def steps_taken(self, seed: int) -> int:
+        """Of ``config.progress_steps``, which a finished seed has behind it even if it stopped early."""
+        if self.finished(seed):
+            return self.config.progress_steps
+        return steps_taken(self.seed_folder(seed) / "checkpoint.safetensors")
 
     @classmethod
     def check(cls, folder: Path | str, config: Config, resume: bool = False) -> None:

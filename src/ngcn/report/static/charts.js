@@ -65,7 +65,7 @@ function drawScales() {
     : powers.length === 1
       ? `${data.model} looks at one scale only, ${powerName(powers[0])}: ${reachOf(powers[0])}${powers[0] ? " in each layer" : ""}. N-GCN compares several.`
     : weighted
-      ? `Each power of Â looks a different distance into the graph. The weights say how much each counts for every node; they sum to 1. Most weight lies on ${powerName(powers[top])}, ${reachOf(powers[top])}${powers[top] ? " in each layer" : ""}.`
+      ? `Each power of Â looks a different distance into the graph. The weights say how much each counts for every node; they sum to 1. The largest is that of ${powerName(powers[top])}, ${reachOf(powers[top])}${powers[top] ? " in each layer" : ""}.`
       : `A fully-connected classifier has no weight per power. Shown is what each power of Â contributes to the predicted class at the average node: parts of ${scoreWords()}.`);
   byId("scales-bars").append(bars(powers.map((k, i) => ({
     what: `${powerName(k)}, ${reachOf(k)}`, size: value[i],
