@@ -131,7 +131,9 @@ def train(
         if resume and (out / "config.yaml").exists():
             run = Run(out, settings)
             taken, steps = sum(map(run.steps_taken, run.seeds)), settings.progress_steps * settings.seeds
-            news = "was finished: nothing was left to do" if taken == steps else f"goes on after {taken} of {steps} steps"
+            news = (
+                "was finished: nothing was left to do" if taken == steps else f"goes on after {taken} of {steps} steps"
+            )
             _screen.note(f"The run in {out} {news}.")
     with _screen.busy(f"Loading {settings.graph_name}"):
         graph = load_graph(settings)
