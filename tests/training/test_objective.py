@@ -3,6 +3,7 @@ import torch
 from torch.nn.functional import binary_cross_entropy, nll_loss
 
 from ngcn.graph import Graph
+from ngcn.nn.classifiers import Mixture
 from ngcn.training import Config, ConfigError
 from ngcn.training.objective import loss, objective
 from ngcn.training.setup import build, build_inputs
@@ -27,6 +28,13 @@ def test_intermediate_supervision_adds_a_loss_per_tower(graph: Graph) -> None:
     for tower in range(6):
         by_hand = by_hand + loss(Z[:, tower], labels)
     torch.testing.assert_close(objective(network.classifier, Z, labels, intermediate=True), by_hand)
+
+
+def test_learned_attention_pays_for_unequal_weights_as_four_labelled_nodes_would() -> None:
+    scores, Z, labels = torch.tensor([1.0, -0.5]), torch.randn(5, 2, 3), torch.tensor([0, 2, 1, 1, 0])
+    learned, fixed = (Mixture(scores.clone(), learned=learned) for learned in (True, False))
+    torch.testing.assert_close(objective(fixed, Z, labels), loss(fixed(Z), labels))
+    torch.testing.assert_close(objective(learned, Z, labels), loss(fixed(Z), labels) + 4 / 5 * (1 + 0.25))
 
 
 @pytest.mark.parametrize("classifier", ["fc", "fc2"])

@@ -94,6 +94,14 @@ class Mixture(nn.Module):
         Z, rows = pad(Z.permute(1, 2, 0), (0, -len(Z) % 32)), len(Z)
         return torch.logsumexp(log_m[:, None] + log_softmax(Z, dim=1), dim=0)[:, :rows].T
 
+    def penalty(self) -> Tensor:
+        r""":math:`4 \sum \tilde{m}^2` where m is learned: what unequal weights cost, counted in labelled nodes.
+
+        Without it one tower takes all of m before the others have learned (docs/differences.md). What is said by many
+        labels outweighs it.
+        """
+        return PENALTY * self.scores.square().sum() if isinstance(self.scores, nn.Parameter) else torch.zeros(())
+
     def weights(self) -> Float[Tensor, " towers"]:
         """m, which sums to 1."""
         return torch.softmax(self.scores.detach(), dim=0)
@@ -146,6 +154,7 @@ class Identity(nn.Module):
 Classifier = FullyConnected | Mixture | Identity
 
 HIDDEN = 64  # columns of the layer in between, in fc2
+PENALTY = 4.0  # of unequal attention, beside a cross entropy of 1 for each labelled node
 SMALL = 0.1  # the "small value" for m_0 that the paper leaves open, beside m_1 = 1
 
 

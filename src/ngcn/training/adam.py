@@ -5,12 +5,9 @@ from __future__ import annotations
 import torch
 from torch import Tensor, nn
 
-ATTENTION, ATTENTION_L2 = "classifier.scores", 0.03  # less, and one tower takes it all: docs/differences.md
-
 
 class Adam:
-    r"""Adam (Kingma and Ba, 2015) with :math:`\lambda \sum \theta^2` in the loss; :math:`0.03 \sum \tilde{m}^2` for the
-    attention vector.
+    r"""Adam (Kingma and Ba, 2015) with :math:`\lambda \sum \theta^2` in the loss.
 
     Args:
         network: whose parameters to change; those without a gradient stay as they are.
@@ -45,27 +42,21 @@ class Adam:
         for name, grad in grads.items():
             if name not in self.moments:
                 self.moments[name] = torch.zeros(()), torch.zeros_like(grad), torch.zeros_like(grad)
-        for l2, names in (
-            (self.l2, [name for name in grads if name != ATTENTION]),
-            (ATTENTION_L2, [name for name in grads if name == ATTENTION]),
-        ):
-            if not names:
-                continue
-            steps, means, squares = map(list, zip(*(self.moments[name] for name in names), strict=True))
-            for step in steps:
-                step += 1
-            torch._fused_adam_(
-                [self.parameters[name] for name in names],
-                [grads[name] for name in names],
-                means,
-                squares,
-                [],
-                steps,
-                lr=self.lr,
-                beta1=0.9,
-                beta2=0.999,
-                weight_decay=2 * l2,
-                eps=1e-8,
-                amsgrad=False,
-                maximize=False,
-            )
+        steps, means, squares = map(list, zip(*(self.moments[name] for name in grads), strict=True))
+        for step in steps:
+            step += 1
+        torch._fused_adam_(
+            [self.parameters[name] for name in grads],
+            list(grads.values()),
+            means,
+            squares,
+            [],
+            steps,
+            lr=self.lr,
+            beta1=0.9,
+            beta2=0.999,
+            weight_decay=2 * self.l2,
+            eps=1e-8,
+            amsgrad=False,
+            maximize=False,
+        )
