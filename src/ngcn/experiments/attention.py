@@ -57,10 +57,10 @@ def _draw(found: dict[float, np.ndarray]) -> Drawing:
     panel = grid[0, 0]
     panel.grid(visible=False)
     table = np.array(list(found.values()))
-    image = panel.imshow(table, cmap="cividis", aspect="auto", vmin=0)
+    image = panel.imshow(table, cmap="cividis", aspect="auto")
     for (row, column), weight in np.ndenumerate(table):
-        ink = "black" if weight > table.max() / 2 else "white"
-        panel.text(column, row, f"{weight:.2f}", ha="center", va="center", fontsize=8, color=ink)
+        ink = "black" if weight > (table.min() + table.max()) / 2 else "white"
+        panel.text(column, row, f"{weight:.3f}", ha="center", va="center", fontsize=8, color=ink)
     panel.set_xticks(range(table.shape[1]), [f"$\\hat{{A}}^{power}$" for power in range(table.shape[1])])
     panel.set_yticks(range(len(found)), [f"{100 * share:.0f} %" for share in found])
     panel.set(xlabel="power", ylabel="features removed")
