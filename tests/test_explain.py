@@ -195,8 +195,11 @@ def test_another_class_the_truth_and_names() -> None:
 
 def test_unknown_nodes_get_a_hint(graph: Graph) -> None:
     assert find_node(graph, 7) == find_node(graph, "7") == 7
-    with pytest.raises(GraphError, match=r"^The graph 'graph' has no node '77'; they are numbered 0 to \d+\.$"):
-        find_node(graph, 77)
+    for outside in (77, -1):
+        with pytest.raises(
+            GraphError, match=rf"^The graph 'graph' has no node '{outside}'; they are numbered 0 to \d+\.$"
+        ):
+            find_node(graph, outside)
     with pytest.raises(GraphError, match=r"no node 'n7'; did you mean 7\?$"):
         find_node(graph, "n7")
     with pytest.raises(GraphError, match=r"no node 'nobody'; there are 0, 1, 2, 3, 4, \.\.\.$"):

@@ -209,7 +209,7 @@ def _find_class(graph: Graph, label: str) -> int:
 
 
 def _hint(text: str, names: list[str]) -> str:
-    if text.isdecimal() and names == [str(i) for i in range(len(names))]:
+    if text.removeprefix("-").isdecimal() and names == [str(i) for i in range(len(names))]:
         return f"they are numbered 0 to {len(names) - 1}."
     if near := get_close_matches(text, names, n=3):
         return f"did you mean {' or '.join(near)}?"
