@@ -130,11 +130,11 @@ def train(
         Run.check(out, settings, resume)  # before what takes time
         if resume and (out / "config.yaml").exists():
             run = Run(out, settings)
-            taken, steps = sum(map(run.steps_taken, run.seeds)), settings.progress_steps * settings.seeds
-            news = (
-                "was finished: nothing was left to do" if taken == steps else f"goes on after {taken} of {steps} steps"
-            )
-            _screen.note(f"The run in {out} {news}.")
+            if all(map(run.finished, run.seeds)):
+                _screen.note(f"The run in {out} was finished: nothing was left to do.")
+            else:
+                taken, steps = sum(map(run.steps_taken, run.seeds)), settings.progress_steps * settings.seeds
+                _screen.note(f"The run in {out} goes on after {taken} of {steps} steps.")
     with _screen.busy(f"Loading {settings.graph_name}"):
         graph = load_graph(settings)
     if settings.dataset in DATASETS and DATASETS[settings.dataset].generated:
