@@ -1,6 +1,9 @@
 """From outcomes to the paper's tables: what is chosen, what is said, and what is drawn."""
 
+import io
+
 import pytest
+from rich.console import Console
 
 from ngcn.experiments import EXPERIMENTS, Plan, Setup, Store, cells_of, section_of, table2, table3
 from ngcn.experiments.claims import verdicts
@@ -60,6 +63,21 @@ def test_every_table_is_full_when_all_is_done(made_up):
             if isinstance(part, Table):
                 assert "–" not in part.markdown()
                 assert {len(row) for row in part.rows} == {len(part.header)}
+
+
+def test_every_figure_of_a_table_is_whole_in_80_columns(made_up):
+    tables = [
+        part for name in EXPERIMENTS for part in section_of(name, made_up, SMALL).parts if isinstance(part, Table)
+    ]
+    for table in tables:
+        console = Console(width=80, record=True, file=io.StringIO())
+        console.print(table.shown())
+        shown = console.export_text()
+        assert "…" not in shown
+        for name, *figures in table.rows:
+            assert any(
+                line.startswith(name) and all(f in line for f in figures if "±" in f) for line in shown.splitlines()
+            )
 
 
 def test_the_figures_of_a_table_are_those_of_the_store(made_up):

@@ -137,6 +137,7 @@ def section(found: Section) -> None:
     console.print(f"{found.title} ({found.done} of {found.cells} trainings)", style="bold")
     for part in found.parts:
         if isinstance(part, Table):
+            console.print()
             console.print(part.shown())
 
 

@@ -39,13 +39,28 @@ class Table:
         return "\n".join([head, rule, *body]).replace("|  |", "| |").replace("|  |", "| |")
 
     def shown(self) -> Shown:
+        """For a terminal, in 80 columns if it can be: names may be broken into lines, figures are not."""
+        from rich.box import SIMPLE_HEAD
         from rich.table import Table as Shown
 
-        shown = Shown(title=self.title, title_justify="left", title_style="bold")
-        for number, name in enumerate(self.header):
-            shown.add_column(name.replace("**", ""), justify="right" if number else "left")
+        shown = Shown(
+            title=self.title,
+            title_justify="left",
+            title_style="bold",
+            box=SIMPLE_HEAD,
+            show_edge=False,
+            padding=(0, 1, 0, 0),
+        )
+        for number, (name, *column) in enumerate(zip(self.header, *self.rows, strict=True)):
+            figures = number > 0 and all(text[:1] in "+-–0123456789" for text in column)
+            shown.add_column(
+                name.replace(" ", "\n") if figures else name,
+                justify="right" if number else "left",
+                no_wrap=figures,
+                vertical="bottom",
+            )
         for row in self.rows:
-            shown.add_row(*(text.replace("**", "") for text in row))
+            shown.add_row(*row)
         return shown
 
 

@@ -67,7 +67,7 @@ def _table(store: Store, plan: Plan, dataset: str) -> Table:
         published = TABLE2[model][dataset]
         done, total = sum(map(len, found)), sum(map(len, all_groups))
         if not found:
-            rows.append([_name(model), f"{published:.1f}", NOT_RUN, "", NOT_RUN, "", "", f"0 of {total}"])
+            rows.append([_name(model), f"{published:.1f}", NOT_RUN, "", NOT_RUN, "", "", f"0/{total}"])
             continue
         best = paper_rule(found)
         mean = chosen(found)
@@ -80,7 +80,7 @@ def _table(store: Store, plan: Plan, dataset: str) -> Table:
                 str(mean),
                 difference(mean.test, published),
                 describe(mean.setup),
-                f"{done}" if done == total else f"{done} of {total}",
+                f"{done}" if done == total else f"{done}/{total}",
             ]
         )
     header = ["", "published", "paper's rule", "", "mean", "", "of", "runs"]
@@ -88,7 +88,7 @@ def _table(store: Store, plan: Plan, dataset: str) -> Table:
 
 
 def _name(model: str) -> str:
-    return {"gcn-kipf": "GCN (Kipf, Welling)", "sage-pool": "SAGE (pooling)"}.get(model) or title_of(model)
+    return {"gcn-kipf": "GCN (Kipf)", "sage-pool": "SAGE (pooling)"}.get(model) or title_of(model)
 
 
 def describe(one: Setup) -> str:
