@@ -1,5 +1,6 @@
 """`ngcn reproduce`: what it would do, what it did, and what it says when it cannot."""
 
+import re
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -56,10 +57,32 @@ def test_it_trains_what_is_missing_and_shows_it_beside_the_paper(ngcn: Callable[
 
 @pytest.mark.usefixtures("only_fast_rows")
 def test_drawing_trains_nothing(ngcn: Callable[..., Result], tmp_path: Path) -> None:
+    cell = table2.cells(Plan(("cora",)))[0]
+    Store(tmp_path / "results").put(cell, {"val": 0.8, "test": 0.81, "seconds": 1.0, "version": "0"})
     result = ngcn(*CORA, "--draw")
     assert result.exit_code == 0
-    assert "0 of 21 trainings" in result.stdout
-    assert not (tmp_path / "results" / "cells").exists()
+    assert "1 of 21 trainings" in result.stdout
+    assert len(list((tmp_path / "results" / "cells").iterdir())) == 1
+
+
+def test_claims_are_told_as_far_as_they_are_known(ngcn: Callable[..., Result], tmp_path: Path) -> None:
+    store = Store(tmp_path / "results")
+    for model, test in (("ngcn", 0.82), ("gcn", 0.81)):
+        cell = table2.groups(model, "cora", Plan(("cora",)))[0][0]
+        store.put(cell, {"val": 0.8, "test": test, "seconds": 1.0, "version": "0"})
+    told = ngcn(*CORA, "--draw").stdout
+    assert "held so far: N-GCN beats GCN on every dataset (Table 2)." in told
+    assert "N-SAGE beats SAGE" not in told
+
+
+def test_what_cannot_be_trained_is_told_before_the_rest_is(
+    ngcn: Callable[..., Result], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ngcn.cli.reproduce.find_spec", lambda name: None)
+    result = ngcn(*CORA, "--seeds", "1", "--dry-run")
+    assert "DeepWalk is left out: it needs gensim" in result.stderr
+    total, todo = re.search(r"Together, each once: (\d+) trainings, (\d+) to do", result.stdout).groups()
+    assert int(todo) == int(total) - 1
 
 
 def test_a_cell_that_failed_is_named(ngcn: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:
@@ -77,6 +100,10 @@ def test_a_cell_that_failed_is_named(ngcn: Callable[..., Result], monkeypatch: p
         (("reproduce", "table2", "--datasets", "coar"), "There is no dataset 'coar' in the paper; choose from"),
         (("reproduce", "table2", "--datasets", "ppi"), "ppi cannot be downloaded file by file"),
         (("reproduce", "table2", "--seeds", "0"), "--seeds"),
+        (("reproduce", "table3", "--datasets", "Cora"), "table3 has nothing to train on cora; leave out --datasets."),
+        (("reproduce", "table2", "--datasets", ","), "--datasets names none; choose from citeseer, cora"),
+        (("reproduce", "table2", "--draw"), "There are no outcomes in results to draw; leave out --draw"),
+        (("reproduce", "tsne", "--results", "/proc/none"), "/proc/none cannot be made a folder (No such file"),
         (("reproduce",), "WHAT"),
     ],
 )

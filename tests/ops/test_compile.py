@@ -37,3 +37,9 @@ def test_a_kernel_is_compiled_again_when_a_piece_of_it_from_another_file_changes
     source = piece.read_text()
     piece.write_text(source.replace("row[c] = 0", "row[c] = 7"))
     assert run() == ["21.0", "0"]
+
+
+def test_where_nothing_can_be_kept_every_process_compiles_for_itself() -> None:
+    nowhere = "from numba.core.caching import _CacheImpl; _CacheImpl._locator_classes = []\n"
+    command = [sys.executable, "-c", nowhere + SCRIPT]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stdout.split() == ["0.0", "0"]

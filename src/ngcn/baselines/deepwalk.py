@@ -74,7 +74,7 @@ class DeepWalk(Baseline):
         try:
             from gensim.models import Word2Vec
         except ImportError:
-            raise BaselineError("DeepWalk needs gensim, which is not installed: pip install 'ngcn[deepwalk]'") from None
+            raise BaselineError("DeepWalk needs gensim, which is not installed: pip install gensim") from None
         random = np.random.default_rng(seed)
         starts = np.concatenate([random.permutation(graph.nodes) for _ in range(self.walks)])
         walks = random_walks(undirected(graph), starts, self.length, seed, p=self.p, q=self.q)

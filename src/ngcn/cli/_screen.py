@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from statistics import mean, stdev
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ from ngcn.names import METRICS, MODELS
 if TYPE_CHECKING:
     import numpy as np
 
+    from ngcn.experiments.claims import Verdict
     from ngcn.experiments.section import Section
     from ngcn.training.config import Config
     from ngcn.training.run import Run
@@ -139,6 +140,18 @@ def section(found: Section) -> None:
         if isinstance(part, Table):
             console.print()
             console.print(part.shown())
+
+
+def claims(judged: Sequence[Verdict]) -> None:
+    """What the paper claims and whether it held, as far as is known, on stdout."""
+    known = [verdict for verdict in judged if verdict.held is not None]
+    if known:
+        console = Console(highlight=False, markup=False)
+        console.print()
+        console.print("Claims of the paper", style="bold")
+        for verdict in known:
+            console.print(f"{verdict.word}: {verdict.claim}", soft_wrap=True)
+        console.print()
 
 
 def _title(config: Config) -> str:

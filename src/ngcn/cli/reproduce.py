@@ -6,6 +6,7 @@ import os
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -31,7 +32,7 @@ def reproduce(
         int | None,
         typer.Option(min=1, help="Seeds of each configuration [dim](the paper's number)[/dim].", show_default=False),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A taste: few seeds, few configurations, minutes.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="A taste: few seeds, few configurations.")] = False,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Trainings at a time [dim](one per core)[/dim].", show_default=False)
     ] = None,
@@ -50,8 +51,11 @@ def reproduce(
     Example: [bold]ngcn reproduce table2 --quick[/bold]
     """
     names = _names(what)
+    page = results.with_name(f"{results.name}.md")
     with _screen.busy("Loading torch"):
+        from ngcn.data.catalog import fetch
         from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of, run, section_of
+        from ngcn.experiments.claims import verdicts
         from ngcn.experiments.cost import duration, seconds
         from ngcn.experiments.page import write_page
         from ngcn.training.signals import at_once
@@ -60,29 +64,36 @@ def reproduce(
     store = Store(results)
     store.refresh()
     cells = cells_of(names, plan)
-    todo = [cell for cell in cells if cell not in store]
+    if not cells:
+        raise ConfigError(f"{what} has nothing to train on {', '.join(plan.datasets)}; leave out --datasets.")
+    todo = _feasible([cell for cell in cells if cell not in store])
     cores = jobs or len(os.sched_getaffinity(0))
     if dry_run:
         for name in names:
             own = EXPERIMENTS[name].cells(plan)
             missing = [cell for cell in own if cell not in store]
             left = duration(seconds(missing, store, cells) / cores)
-            print(f"{name}: {len(own)} trainings, {len(missing)} of them to do: {left}")
-        left = duration(seconds(todo, store, cells) / cores)
-        print(f"Together, each once: {len(cells)} trainings, {len(todo)} to do: {left} on {cores} cores (estimated).")
+            print(f"{name}: {_count(len(own), 'training')}, {len(missing)} of them to do: {left}")
+        left = f"{duration(seconds(todo, store, cells) / cores)} on {_count(cores, 'core')} (estimated)"
+        print(f"Together, each once: {_count(len(cells), 'training')}, {len(todo)} to do: {left}.")
         return
 
     failed: dict[str, str] = {}
+    if draw and not len(store):
+        raise ConfigError(f"There are no outcomes in {results} to draw; leave out --draw to train what they come from.")
     if not draw and todo:
-        estimate = seconds(todo, store, cells) / cores
-        _screen.note(f"{len(todo)} of {len(cells)} trainings to do, {duration(estimate)} on {cores} cores (estimated).")
+        _check_places(results, page)
+        for dataset in {cell.setup.config.dataset for cell in todo}:
+            fetch(dataset)  # here, once, and not in every process
+        left = f"{duration(seconds(todo, store, cells) / cores)} on {_count(cores, 'core')} (estimated)"
+        _screen.note(f"{len(todo)} of {_count(len(cells), 'training')} to do, {left}.")
         with at_once("the same command goes on from here"), _progress(todo, cores) as on_done:
-            failed = run(cells, store, cores, on_done)
+            failed = run(todo, store, cores, on_done)
     store.write_summary()
-    page = results.with_name(f"{results.name}.md")
     write_page(page, store, Plan(_datasets(None)))  # the whole of it, whatever was asked for this time
     for name in names:
         _screen.section(section_of(name, store, plan))
+    _screen.claims(verdicts(store, plan))
     for name, why in failed.items():
         _screen.note(f"{name} failed: {why}")
     print(f"Results: {page}")
@@ -108,13 +119,39 @@ def _datasets(text: str | None) -> tuple[str, ...]:
         if whereabouts(CATALOG["ppi"])[0] == "files needed":
             return CITATION
         return DATASETS
-    asked = [name.strip() for name in text.split(",") if name.strip()]
+    asked = [name.strip().lower() for name in text.split(",") if name.strip()]
+    if not asked:
+        raise ConfigError(f"--datasets names none; choose from {', '.join(DATASETS)}, or leave it out for all.")
     for name in asked:
         if name not in DATASETS:
             raise ConfigError(f"There is no dataset {name!r} in the paper; choose from {', '.join(DATASETS)}.")
         if name == "ppi":
             fetch(name)  # says what to do if it is not there
     return tuple(name for name in DATASETS if name in asked)
+
+
+def _feasible(todo: list[Cell]) -> list[Cell]:
+    """Without DeepWalk where it cannot be had: better to hear that before the hours than after them."""
+    able = [cell for cell in todo if cell.setup.config.model != "deepwalk"]
+    if len(able) == len(todo) or find_spec("gensim"):
+        return todo
+    _screen.note("DeepWalk is left out: it needs gensim, which is not installed (pip install gensim).")
+    return able
+
+
+def _check_places(results: Path, page: Path) -> None:
+    """Before what takes hours: whether there is a place for what comes out of it."""
+    try:
+        results.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(f"{results} cannot be made a folder ({error.strerror}); choose another --results.") from None
+    for folder in (results, page.parent):
+        if not os.access(folder, os.W_OK):
+            raise ConfigError(f"Nothing can be written to the folder {folder}; choose another --results.")
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 @contextmanager

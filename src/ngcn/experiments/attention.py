@@ -42,7 +42,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
         "The attention weights m of N-GCN (K = 6, r = 4), summed over the towers of a power, mean over seeds, while "
         "features are removed from Cora.",
     ]
-    if found:
+    if len(found) > 1:
         said += [
             Figure(
                 "attention", "Attention weight of each power over the share of features removed", lambda: _draw(found)

@@ -43,7 +43,14 @@ def verdicts(store: Store, plan: Plan) -> list[Verdict]:
         (table4, _depth(store, plan)),
     ]
     complete = {experiment: all(cell in store for cell in experiment.cells(plan)) for experiment, _ in found}
-    return [replace(verdict, complete=complete[experiment]) for experiment, verdict in found]
+    return [
+        replace(
+            verdict,
+            complete=complete[experiment],
+            evidence=verdict.evidence or f"`ngcn reproduce {experiment.__name__.split('.')[-1]}` will tell",
+        )
+        for experiment, verdict in found
+    ]
 
 
 def _better(store: Store, plan: Plan, network: str, model: str) -> Verdict:
@@ -68,7 +75,9 @@ def _better(store: Store, plan: Plan, network: str, model: str) -> Verdict:
 
 
 def _seeds(*runs: Runs) -> str:
-    fewest = min(map(len, runs))
+    fewest, most = min(map(len, runs)), max(map(len, runs))
+    if fewest < most:
+        return f"{fewest} to {most} seeds"
     return f"{fewest} seed{'s' if fewest > 1 else ''}"
 
 

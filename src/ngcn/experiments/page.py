@@ -30,7 +30,8 @@ def write_page(path: Path, store: Store, plan: Plan) -> None:
         f"`ngcn reproduce` from the outcomes in [summary.jsonl]({store.folder.name}/summary.jsonl): {len(store)} "
         f"trainings, {duration(seconds)} of one core.",
         "",
-        f"{_machine()}; ngcn {version('ngcn')}{_commit()}.",
+        f"Trained by ngcn {', '.join(sorted({outcome['version'] for outcome in store.everything()}))}. "
+        f"Drawn by ngcn {version('ngcn')}{_commit()}, on {_machine()}.",
         "",
         "## What the paper claims",
         "",

@@ -137,4 +137,6 @@ def _blamed(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        raise StoreError(f"{path} is damaged; delete it, and what it held is computed again.") from None
+        raise StoreError(
+            f"{path} is damaged; put a good copy in its place, or delete it, and what it held is computed again."
+        ) from None

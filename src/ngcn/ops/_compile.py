@@ -21,15 +21,22 @@ _SOURCES = tuple(sorted((p.name, p.stat().st_mtime, p.stat().st_size) for p in P
 
 
 def kernel(function: Callable[..., None]) -> Callable[..., None]:
-    compiled: Any = numba.njit(parallel=True, fastmath=FAST, nogil=True, cache=True)(function)
+    compiled = _compiled(function, parallel=True, fastmath=FAST, nogil=True)
     # numba compiles again when the function's own file has changed, but a kernel has pieces of other files in it
-    cached = compiled._cache._cache_file
-    cached._source_stamp = cached._source_stamp, _SOURCES
+    if cached := getattr(compiled._cache, "_cache_file", None):
+        cached._source_stamp = cached._source_stamp, _SOURCES
     return compiled
 
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
-    return numba.njit(inline="always", cache=True)(function)
+    return _compiled(function, inline="always")
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    try:
+        return numba.njit(cache=True, **options)(function)
+    except RuntimeError:  # no folder that it could be kept in may be written: every process compiles for itself
+        return numba.njit(**options)(function)
 
 
 @helper
