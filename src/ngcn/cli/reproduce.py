@@ -68,14 +68,14 @@ def reproduce(
         raise ConfigError(f"{what} has nothing to train on {', '.join(plan.datasets)}; leave out --datasets.")
     todo = _feasible([cell for cell in cells if cell not in store])
     cores = jobs or len(os.sched_getaffinity(0))
+    time_left = f"{duration(seconds(todo, store, cells) / cores)} on {_count(cores, 'core')} (estimated)"
     if dry_run:
         for name in names:
             own = EXPERIMENTS[name].cells(plan)
             missing = [cell for cell in own if cell not in store]
             left = duration(seconds(missing, store, cells) / cores)
             print(f"{name}: {_count(len(own), 'training')}, {len(missing)} of them to do: {left}")
-        left = f"{duration(seconds(todo, store, cells) / cores)} on {_count(cores, 'core')} (estimated)"
-        print(f"Together, each once: {_count(len(cells), 'training')}, {len(todo)} to do: {left}.")
+        print(f"Together, each once: {_count(len(cells), 'training')}, {len(todo)} to do: {time_left}.")
         return
 
     failed: dict[str, str] = {}
@@ -85,8 +85,7 @@ def reproduce(
         _check_places(results, page)
         for dataset in {cell.setup.config.dataset for cell in todo}:
             fetch(dataset)  # here, once, and not in every process
-        left = f"{duration(seconds(todo, store, cells) / cores)} on {_count(cores, 'core')} (estimated)"
-        _screen.note(f"{len(todo)} of {_count(len(cells), 'training')} to do, {left}.")
+        _screen.note(f"{len(todo)} of {_count(len(cells), 'training')} to do, {time_left}.")
         with at_once("the same command goes on from here"), _progress(todo, cores) as on_done:
             failed = run(todo, store, cores, on_done)
     store.write_summary()
