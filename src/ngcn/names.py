@@ -1,4 +1,4 @@
-"""What models and scores are called in front of people."""
+"""What models, scores and numbers of things are called in front of people."""
 
 MODELS = {
     "ngcn": "N-GCN",
@@ -11,6 +11,14 @@ MODELS = {
     "walk-coefficients": "Walk coefficients",
 }
 METRICS = {"accuracy": "Accuracy", "micro_f1": "Micro-F1", "macro_f1": "Macro-F1"}
+
+
+def count(number: int, what: str) -> str:
+    """
+    >>> count(1, "seed"), count(20, "seed")
+    ('1 seed', '20 seeds')
+    """
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def title_of(model: str) -> str:

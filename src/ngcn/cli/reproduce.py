@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ngcn.cli import _screen
+from ngcn.names import count
 from ngcn.training.config import ConfigError
 
 if TYPE_CHECKING:
@@ -68,14 +69,14 @@ def reproduce(
         raise ConfigError(f"{what} has nothing to train on {', '.join(plan.datasets)}; leave out --datasets.")
     todo = _feasible([cell for cell in cells if cell not in store])
     cores = jobs or len(os.sched_getaffinity(0))
-    time_left = f"{duration(seconds(todo, store, cells) / cores)} on {_count(cores, 'core')} (estimated)"
+    time_left = f"{duration(seconds(todo, store, cells) / cores)} on {count(cores, 'core')} (estimated)"
     if dry_run:
         for name in names:
             own = EXPERIMENTS[name].cells(plan)
             missing = [cell for cell in own if cell not in store]
             left = duration(seconds(missing, store, cells) / cores)
-            print(f"{name}: {_count(len(own), 'training')}, {len(missing)} of them to do: {left}")
-        print(f"Together, each once: {_count(len(cells), 'training')}, {len(todo)} to do: {time_left}.")
+            print(f"{name}: {count(len(own), 'training')}, {len(missing)} of them to do: {left}")
+        print(f"Together, each once: {count(len(cells), 'training')}, {len(todo)} to do: {time_left}.")
         return
 
     failed: dict[str, str] = {}
@@ -85,7 +86,7 @@ def reproduce(
         _check_places(results, page)
         for dataset in {cell.setup.config.dataset for cell in todo}:
             fetch(dataset)  # here, once, and not in every process
-        _screen.note(f"{len(todo)} of {_count(len(cells), 'training')} to do, {time_left}.")
+        _screen.note(f"{len(todo)} of {count(len(cells), 'training')} to do, {time_left}.")
         with at_once("the same command goes on from here"), _progress(todo, cores) as on_done:
             failed = run(todo, store, cores, on_done)
     store.write_summary()
@@ -147,10 +148,6 @@ def _check_places(results: Path, page: Path) -> None:
     for folder in (results, page.parent):
         if not os.access(folder, os.W_OK):
             raise ConfigError(f"Nothing can be written to the folder {folder}; choose another --results.")
-
-
-def _count(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from ngcn.experiments import attention, noise, sensitivity, table2, table4
 from ngcn.experiments.grid import CITATION, REPLICAS, STEPS, Plan
 from ngcn.experiments.scores import Runs, chosen, paper_rule
 from ngcn.experiments.store import Store
-from ngcn.names import MODELS
+from ngcn.names import MODELS, count
 
 
 @dataclass(frozen=True)
@@ -76,9 +76,7 @@ def _better(store: Store, plan: Plan, network: str, model: str) -> Verdict:
 
 def _seeds(*runs: Runs) -> str:
     fewest, most = min(map(len, runs)), max(map(len, runs))
-    if fewest < most:
-        return f"{fewest} to {most} seeds"
-    return f"{fewest} seed{'s' if fewest > 1 else ''}"
+    return count(fewest, "seed") if fewest == most else f"{fewest} to {most} seeds"
 
 
 def _walks(store: Store, plan: Plan) -> Verdict:

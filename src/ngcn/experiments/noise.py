@@ -37,18 +37,18 @@ def cells(plan: Plan) -> list[Cell]:
 
 
 def parts(store: Store, plan: Plan) -> list[Part]:
-    rows, removed_any = [], False
-    for model in ROWS:
-        found = [Runs.of(store, group(model, share, plan)) for share in shares(plan)]
-        rows.append([MODELS[model], *(f"{runs.test:.1f}" if len(runs) else NOT_RUN for runs in found)])
-        removed_any = removed_any or any(map(len, found[1:]))
+    found = {model: [Runs.of(store, group(model, share, plan)) for share in shares(plan)] for model in ROWS}
+    rows = [
+        [MODELS[model], *(f"{runs.test:.1f}" if len(runs) else NOT_RUN for runs in line)]
+        for model, line in found.items()
+    ]
     header = ["removed", *(f"{share:.0%}".replace("%", " %") for share in shares(plan))]
     said: list[Part] = [
         f"Cora, with a share of the words of every paper removed at random: test accuracy in %, mean over {SEEDS} "
         "runs when complete, each with removals of its own that are the same for all models. Default settings (N-GCN "
         "and N-SAGE: K = 6, r = 4, attention)."
     ]
-    if removed_any:
+    if any(len(runs) for line in found.values() for runs in line[1:]):  # else there is nothing to see
         alt = "Test accuracy over the share of features removed, a line per model"
         said.append(Figure("noise", alt, lambda: _draw(store, plan)))
     return [*said, Table("Cora with features removed", header, rows)]

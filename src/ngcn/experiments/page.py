@@ -13,6 +13,7 @@ from ngcn.experiments.cost import duration
 from ngcn.experiments.grid import Plan
 from ngcn.experiments.section import Part, Section, Table
 from ngcn.experiments.store import Store
+from ngcn.names import count
 from ngcn.training._files import atomic, write_text
 
 DPI = 160
@@ -50,7 +51,7 @@ def write_page(path: Path, store: Store, plan: Plan) -> None:
 
 def _progress(section: Section) -> str:
     if section.done == section.cells:
-        return f": {section.cells} trainings."
+        return f": {count(section.cells, 'training')}."
     if not section.done:
         return ": not run yet."
     return f": **{section.done} of {section.cells}** trainings so far; figures are of those."
