@@ -38,6 +38,11 @@ def test_a_dry_run_counts_and_writes_nothing(ngcn: Callable[..., Result], tmp_pa
     assert not list(tmp_path.iterdir())
 
 
+def test_several_are_done_together_in_the_order_of_the_paper(ngcn: Callable[..., Result]) -> None:
+    told = ngcn("reproduce", "noise", "table4", "noise", "--seeds", "1", "--dry-run").stdout
+    assert [line.split(":")[0] for line in told.splitlines()] == ["table4", "noise", "Together, each once"]
+
+
 @pytest.mark.usefixtures("only_fast_rows")
 def test_it_trains_what_is_missing_and_shows_it_beside_the_paper(ngcn: Callable[..., Result], tmp_path: Path) -> None:
     result = ngcn(*CORA, "--seeds", "2", "--jobs", "1")
@@ -96,11 +101,11 @@ def test_a_cell_that_failed_is_named(ngcn: Callable[..., Result], monkeypatch: p
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (("reproduce", "table5"), "There is no experiment 'table5'; choose one of table2, table3"),
+        (("reproduce", "table5"), "There is no experiment 'table5'; choose from table2, table3"),
         (("reproduce", "table2", "--datasets", "coar"), "There is no dataset 'coar' in the paper; choose from"),
         (("reproduce", "table2", "--datasets", "ppi"), "ppi cannot be downloaded file by file"),
         (("reproduce", "table2", "--seeds", "0"), "--seeds"),
-        (("reproduce", "table3", "--datasets", "Cora"), "table3 has nothing to train on cora; leave out --datasets."),
+        (("reproduce", "table3", "--datasets", "Cora"), "There is nothing to train on cora for table3; leave out"),
         (("reproduce", "table2", "--datasets", ","), "--datasets names none; choose from citeseer, cora"),
         (("reproduce", "table2", "--draw"), "There are no outcomes in results to draw; leave out --draw"),
         (("reproduce", "tsne", "--results", "/proc/none"), "/proc/none cannot be made a folder (No such file"),

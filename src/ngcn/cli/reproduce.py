@@ -24,7 +24,7 @@ TRUST_SECONDS = 120.0  # of work done, before the pace of it outweighs the estim
 
 
 def reproduce(
-    what: Annotated[str, typer.Argument(metavar="WHAT", help=f"{', '.join(WHAT)}, or all.")],
+    what: Annotated[list[str], typer.Argument(metavar="WHAT", help=f"One or more of {', '.join(WHAT)}, or all.")],
     datasets: Annotated[
         str | None,
         typer.Option(help="Which datasets, with commas [dim](citeseer,cora,pubmed)[/dim].", show_default=False),
@@ -45,7 +45,7 @@ def reproduce(
     ] = False,
     draw: Annotated[bool, typer.Option("--draw", help="Train nothing; draw what is there.")] = False,
 ) -> None:
-    """Train what a table or figure of the paper needs, and set it beside the published numbers.
+    """Train what tables and figures of the paper need, and set it beside the published numbers.
 
     What is done is kept: a command that was stopped, or is given again, goes on where it was.
 
@@ -66,7 +66,8 @@ def reproduce(
     store.refresh()
     cells = cells_of(names, plan)
     if not cells:
-        raise ConfigError(f"{what} has nothing to train on {', '.join(plan.datasets)}; leave out --datasets.")
+        asked, given = ", ".join(names), ", ".join(plan.datasets)
+        raise ConfigError(f"There is nothing to train on {given} for {asked}; leave out --datasets.")
     todo = _feasible([cell for cell in cells if cell not in store])
     cores = jobs or len(os.sched_getaffinity(0))
     time_left = f"{duration(seconds(todo, store, cells) / cores)} on {count(cores, 'core')} (estimated)"
@@ -101,12 +102,12 @@ def reproduce(
         raise typer.Exit(1)
 
 
-def _names(what: str) -> tuple[str, ...]:
-    if what == "all":
-        return WHAT
-    if what not in WHAT:
-        raise ConfigError(f"There is no experiment {what!r}; choose one of {', '.join(WHAT)}, or all.")
-    return (what,)
+def _names(what: list[str]) -> list[str]:
+    """In the order of the paper, each once."""
+    for name in what:
+        if name not in (*WHAT, "all"):
+            raise ConfigError(f"There is no experiment {name!r}; choose from {', '.join(WHAT)}, or all.")
+    return [name for name in WHAT if name in what or "all" in what]
 
 
 def _datasets(text: str | None) -> tuple[str, ...]:
