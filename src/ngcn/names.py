@@ -21,6 +21,14 @@ def count(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
+def percent(share: float) -> str:
+    """
+    >>> percent(0.5)
+    '50 %'
+    """
+    return f"{100 * share:.0f} %"
+
+
 def title_of(model: str) -> str:
     """What a model or a baseline is called.
 

@@ -70,13 +70,26 @@ def test_drawing_trains_nothing(ngcn: Callable[..., Result], tmp_path: Path) -> 
     assert len(list((tmp_path / "results" / "cells").iterdir())) == 1
 
 
+@pytest.mark.parametrize(("results", "page"), [(".", "../kept.md"), ("..", "../../above.md")])
+def test_the_page_is_beside_the_folder_however_that_is_named(
+    ngcn: Callable[..., Result], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, results: str, page: str
+) -> None:
+    here = tmp_path / "above" / "kept"
+    here.mkdir(parents=True)
+    monkeypatch.chdir(here)
+    cell = table2.cells(Plan(("cora",)))[0]
+    Store(here / results).put(cell, {"val": 0.8, "test": 0.81, "seconds": 1.0, "version": "0"})
+    assert ngcn(*CORA, "--draw", "--results", results).exit_code == 0
+    assert f"({(here / page).resolve().stem}/summary.jsonl)" in (here / page).read_text(encoding="utf-8")
+
+
 def test_claims_are_told_as_far_as_they_are_known(ngcn: Callable[..., Result], tmp_path: Path) -> None:
     store = Store(tmp_path / "results")
     for model, test in (("ngcn", 0.82), ("gcn", 0.81)):
         cell = table2.groups(model, "cora", Plan(("cora",)))[0][0]
         store.put(cell, {"val": 0.8, "test": test, "seconds": 1.0, "version": "0"})
     told = ngcn(*CORA, "--draw").stdout
-    assert "held so far: N-GCN beats GCN on every dataset (Table 2)." in told
+    assert "held so far: N-GCN beats GCN on Cora (Table 2)." in told
     assert "N-SAGE beats SAGE" not in told
 
 
@@ -108,6 +121,7 @@ def test_a_cell_that_failed_is_named(ngcn: Callable[..., Result], monkeypatch: p
         (("reproduce", "table3", "--datasets", "Cora"), "There is nothing to train on cora for table3; leave out"),
         (("reproduce", "table2", "--datasets", ","), "--datasets names none; choose from citeseer, cora"),
         (("reproduce", "table2", "--draw"), "There are no outcomes in results to draw; leave out --draw"),
+        (("reproduce", "tsne", "--draw", "--results", "/proc/version"), "'/proc/version' is a file"),
         (("reproduce", "tsne", "--results", "/proc/none"), "/proc/none cannot be made a folder (No such file"),
         (("reproduce",), "WHAT"),
     ],

@@ -113,3 +113,20 @@ def test_a_cluster_of_dask_runs_the_same_cells(tmp_path):
     store = Store(tmp_path)
     store.refresh()
     assert [outcome["val"] for outcome in store.outcomes(CELLS)] == [cell.run()["val"] for cell in CELLS]
+
+
+def test_threads_of_a_process_take_turns(tmp_path, monkeypatch):
+    """Random numbers and claims are those of the process."""
+    training, together = [], []
+
+    def train(cell, *_):
+        training.append(cell)
+        time.sleep(0.05)
+        together.append(len(training))
+        training.remove(cell)
+        return {"val": 0.5}
+
+    monkeypatch.setattr(Cell, "run", train)
+    with parallel_config("threading"):
+        assert run(CELLS, Store(tmp_path), 3) == {}
+    assert together == [1] * len(CELLS)

@@ -100,13 +100,32 @@ def test_an_empty_store_makes_tables_with_nothing_in_them(tmp_path):
 
 
 def test_claims_are_judged_by_the_outcomes(made_up, tmp_path):
-    assert [verdict.word for verdict in verdicts(made_up, SMALL)] == ["held"] * 6
+    assert [verdict.word for verdict in verdicts(made_up, SMALL)] == ["held so far"] * 6  # of two seeds
     worse = Store(tmp_path)
     for cell in cells_of(["table2"], SMALL):
         bad = cell.setup.config.model == "ngcn" and cell.setup.config.dataset == "pubmed"
         worse.put(cell, {**made_up.get(cell), **({"test": 0.1} if bad else {})})
     worse.refresh()
     assert [verdict.held for verdict in verdicts(worse, SMALL)] == [False, True, None, None, None, None]
+
+
+def test_a_verdict_is_final_when_all_that_it_rests_on_is_done(tmp_path):
+    store, plan = Store(tmp_path), Plan()
+    last, *others = [cell for cell in table2.cells(plan) if cell.setup.config.model in ("gcn", "ngcn")]
+    for cell in others:
+        test = 0.82 if cell.setup.config.model == "ngcn" else 0.81
+        store.put(cell, {"val": 0.8, "test": test, "scale_weights": [1.0]})
+    store.refresh()
+    assert verdicts(store, plan)[0].word == "held so far"
+    store.put(last, {"val": 0.8, "test": 0.8, "scale_weights": [1.0]})
+    store.refresh()
+    assert verdicts(store, plan)[0].word == "held"
+    assert "beats GCN on Cora (Table 2)" in verdicts(store, Plan(("cora",)))[0].claim
+
+
+def test_nothing_is_claimed_of_datasets_that_an_experiment_does_not_have(made_up):
+    walks = verdicts(made_up, Plan(("ppi",)))[2]
+    assert (walks.word, walks.evidence) == ("not known yet", "`ngcn reproduce sensitivity` will tell")
 
 
 def test_every_figure_is_drawn(made_up, tmp_path):

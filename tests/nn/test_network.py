@@ -14,7 +14,7 @@ from ngcn.ops import Features, normalize
 ALL = [
     (model, classifier)
     for model in ("ngcn", "nsage")
-    for classifier in ("attention", "fc", "fc2", "harmonic", "linear")
+    for classifier in ("attention", "free-attention", "fc", "fc2", "harmonic", "linear")
 ]
 ALL += [("gcn", "identity"), ("sage", "identity"), ("dcnn", "fc")]
 ALL += [("mlp", "identity"), ("cheby", "identity"), ("walk-coefficients", "identity")]

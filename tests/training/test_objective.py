@@ -3,7 +3,7 @@ import torch
 from torch.nn.functional import binary_cross_entropy, nll_loss
 
 from ngcn.graph import Graph
-from ngcn.nn.classifiers import Mixture
+from ngcn.nn.classifiers import make_classifier
 from ngcn.training import Config, ConfigError
 from ngcn.training.objective import loss, objective
 from ngcn.training.setup import build, build_inputs
@@ -32,7 +32,10 @@ def test_intermediate_supervision_adds_a_loss_per_tower(graph: Graph) -> None:
 
 def test_learned_attention_pays_for_unequal_weights_as_four_labelled_nodes_would() -> None:
     scores, Z, labels = torch.tensor([1.0, -0.5]), torch.randn(5, 2, 3), torch.tensor([0, 2, 1, 1, 0])
-    learned, fixed = (Mixture(scores.clone(), learned=learned) for learned in (True, False))
+    learned, free, fixed = (make_classifier(name, (0, 1), 3, 3) for name in ("attention", "free-attention", "linear"))
+    for classifier in (learned, free, fixed):
+        classifier.scores.data = scores.clone()
+    torch.testing.assert_close(objective(free, Z, labels), loss(fixed(Z), labels))
     torch.testing.assert_close(objective(fixed, Z, labels), loss(fixed(Z), labels))
     torch.testing.assert_close(objective(learned, Z, labels), loss(fixed(Z), labels) + 4 / 5 * (1 + 0.25))
 

@@ -38,7 +38,10 @@ def reproduce(
         int | None, typer.Option(min=1, help="Trainings at a time [dim](one per core)[/dim].", show_default=False)
     ] = None,
     results: Annotated[
-        Path, typer.Option(help="The folder that keeps the outcomes; the page is written to the same name with .md.")
+        Path,
+        typer.Option(
+            file_okay=False, help="The folder that keeps the outcomes; the page is written to the same name with .md."
+        ),
     ] = Path("results"),
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Say what there is to train and how long it takes.")
@@ -52,7 +55,9 @@ def reproduce(
     Example: [bold]ngcn reproduce table2 --quick[/bold]
     """
     names = _names(what)
-    page = results.with_name(f"{results.name}.md")
+    if results.name in ("", ".."):
+        results = results.resolve()
+    page = results.parent / f"{results.name or 'results'}.md"
     with _screen.busy("Loading torch"):
         from ngcn.data.catalog import fetch
         from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of, run, section_of
@@ -94,7 +99,7 @@ def reproduce(
     write_page(page, store, Plan(_datasets(None)))  # the whole of it, whatever was asked for this time
     for name in names:
         _screen.section(section_of(name, store, plan))
-    _screen.claims(verdicts(store, plan))
+    _screen.claims([verdict for verdict in verdicts(store, plan) if verdict.experiment in names])
     for name, why in failed.items():
         _screen.note(f"{name} failed: {why}")
     print(f"Results: {page}")

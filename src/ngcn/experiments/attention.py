@@ -11,6 +11,7 @@ from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import Plan
 from ngcn.experiments.section import Figure, Part, Table, panels
 from ngcn.experiments.store import Store
+from ngcn.names import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -36,7 +37,7 @@ def weights(store: Store, plan: Plan) -> dict[float, np.ndarray]:
 
 def parts(store: Store, plan: Plan) -> list[Part]:
     found = weights(store, plan)
-    rows = [[f"{100 * share:.0f} %", *(f"{weight:.3f}" for weight in row)] for share, row in found.items()]
+    rows = [[percent(share), *(f"{weight:.3f}" for weight in row)] for share, row in found.items()]
     header = ["removed", *(f"Â^{power}" for power in range(len(next(iter(found.values()), ()))))]
     said: list[Part] = [
         "The attention weights m of N-GCN (K = 6, r = 4), summed over the towers of a power, mean over seeds, while "
@@ -62,7 +63,7 @@ def _draw(found: dict[float, np.ndarray]) -> Drawing:
         ink = "black" if weight > (table.min() + table.max()) / 2 else "white"
         panel.text(column, row, f"{weight:.3f}", ha="center", va="center", fontsize=8, color=ink)
     panel.set_xticks(range(table.shape[1]), [f"$\\hat{{A}}^{power}$" for power in range(table.shape[1])])
-    panel.set_yticks(range(len(found)), [f"{100 * share:.0f} %" for share in found])
+    panel.set_yticks(range(len(found)), [percent(share) for share in found])
     panel.set(xlabel="power", ylabel="features removed")
     drawing.colorbar(image, label="attention weight")
     return drawing

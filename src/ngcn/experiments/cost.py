@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from statistics import median
 
@@ -53,6 +54,16 @@ def duration(seconds: float) -> str:
 
 
 def seconds(cells: Iterable[Cell], store: Store, seen: Iterable[Cell] = ()) -> float:
-    """Of one core, for ``cells``; the cells ``seen`` that ``store`` has tell how fast this machine is."""
-    ratios = [outcome["seconds"] / rough_seconds(cell) for cell in seen if (outcome := store.get(cell))]
-    return sum(map(rough_seconds, cells)) * (median(ratios) if ratios else 1.0)
+    """Of one core, for ``cells``, put right by what the cells ``seen`` that ``store`` has took: those of the same model
+    and dataset where there are any, else all of them."""
+    ratios = defaultdict(list)
+    for cell in seen:
+        if outcome := store.get(cell):
+            for kind in (_kind(cell), "any"):
+                ratios[kind].append(outcome["seconds"] / rough_seconds(cell))
+    factors = {kind: median(each) for kind, each in ratios.items()}
+    return sum(rough_seconds(cell) * factors.get(_kind(cell), factors.get("any", 1.0)) for cell in cells)
+
+
+def _kind(cell: Cell) -> tuple[str, str]:
+    return cell.setup.config.model, cell.setup.config.dataset

@@ -10,7 +10,7 @@ from ngcn.experiments.grid import Plan, setup
 from ngcn.experiments.scores import NOT_RUN, Runs
 from ngcn.experiments.section import Figure, Part, Table, draw_line, panels
 from ngcn.experiments.store import Store
-from ngcn.names import MODELS
+from ngcn.names import MODELS, percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -42,7 +42,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
         [MODELS[model], *(f"{runs.test:.1f}" if len(runs) else NOT_RUN for runs in line)]
         for model, line in found.items()
     ]
-    header = ["removed", *(f"{share:.0%}".replace("%", " %") for share in shares(plan))]
+    header = ["removed", *map(percent, shares(plan))]
     said: list[Part] = [
         f"Cora, with a share of the words of every paper removed at random: test accuracy in %, mean over {SEEDS} "
         "runs when complete, each with removals of its own that are the same for all models. Default settings (N-GCN "

@@ -27,7 +27,7 @@ def write_page(path: Path, store: Store, plan: Plan) -> None:
     lines = [
         "# Results",
         "",
-        "Every table and figure of the paper, from scratch, beside the published numbers. This page is written by "
+        "The paper's tables and figures, from scratch, beside the published numbers. This page is written by "
         f"`ngcn reproduce` from the outcomes in [summary.jsonl]({store.folder.name}/summary.jsonl): {len(store)} "
         f"trainings, {duration(seconds)} of one core.",
         "",
@@ -78,10 +78,15 @@ def _machine() -> str:
 
 
 def _commit() -> str:
-    """The commit of the source, where it is in a repository."""
+    """The commit that the source was at, where a repository keeps it."""
+    package = Path(__file__).parents[1]
+
+    def git(*command: str) -> str:
+        return subprocess.run(["git", *command], cwd=package, capture_output=True, text=True, check=True).stdout.strip()
+
     try:
-        where = Path(__file__).parent
-        found = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=where, capture_output=True, text=True)
-    except OSError:
+        git("ls-files", "--error-unmatch", __file__)  # not of another repository that it happens to lie in
+        changed = " and changes" if git("status", "--porcelain", ".") else ""
+        return f", commit {git('rev-parse', '--short', 'HEAD')}{changed}"
+    except (OSError, subprocess.CalledProcessError):
         return ""
-    return f", commit {found.stdout.strip()}" if found.returncode == 0 else ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -19,6 +20,7 @@ from ngcn.training.loop import Step
 from ngcn.training.seeds import deaf_to_signals
 
 WAIT_SECONDS = 1.0  # between looks at cells that another process has
+ALONE = threading.Lock()  # random numbers and claims belong to a process, not to its threads
 
 
 def run(
@@ -78,7 +80,7 @@ def _train(cell: Cell, folder: Path, parent: int) -> tuple[Cell, Outcome | str |
         if watched and os.getppid() != parent:  # killed: nobody is left to hand over to
             os._exit(1)
 
-    with store.claim(cell) as mine:
+    with ALONE, store.claim(cell) as mine:
         if not mine or store.path(cell).exists():
             return cell, None
         scratch = folder / "running" / cell.name

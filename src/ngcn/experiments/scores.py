@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from statistics import mean, stdev
 
@@ -55,6 +55,11 @@ class Runs:
         if not len(self):
             return NOT_RUN
         return f"{self.test:.1f}" + (f" ± {self.deviation:.1f}" if len(self) > 1 else "")
+
+
+def all_runs(store: Store, groups: Iterable[Sequence[Cell]]) -> list[Runs]:
+    """Those of each configuration that the store has any of."""
+    return [runs for cells in groups if len(runs := Runs.of(store, cells))]
 
 
 def paper_rule(groups: Sequence[Runs]) -> Outcome:

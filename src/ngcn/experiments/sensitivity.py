@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import CITATION, CLASSIFIERS, REPLICAS, STEPS, Plan, setup
-from ngcn.experiments.scores import Runs, chosen
-from ngcn.experiments.section import Figure, Part, draw_line, panels
+from ngcn.experiments.scores import Runs, all_runs, chosen
+from ngcn.experiments.section import COLORS, MARKERS, Figure, Part, draw_line, panels
 from ngcn.experiments.store import Store
 from ngcn.names import MODELS
 
@@ -40,14 +40,15 @@ def cells(plan: Plan) -> list[Cell]:
 
 def runs_at(store: Store, dataset: str, model: str, K: int, r: int, plan: Plan) -> Runs | None:
     """The runs of a point with the classifier that validation prefers there."""
-    found = [runs for group in groups(dataset, model, K, r, plan) if len(runs := Runs.of(store, group))]
+    found = all_runs(store, groups(dataset, model, K, r, plan))
     return chosen(found) if found else None
 
 
 def parts(store: Store, plan: Plan) -> list[Part]:
     return [
-        "Mean test accuracy over seeds, with its standard deviation, for the classifier (fc or attention) with the "
-        "better mean validation accuracy at each point. K = 1 is a mixture of r models on Â, without random walks.",
+        "Mean test accuracy over seeds, with its standard deviation, for the classifier with the better mean "
+        "validation accuracy at each point: attention, or fc where the mark is hollow. K = 1 is a mixture of r models "
+        "on Â, without random walks. Every panel has a scale of its own.",
         Figure(
             "sensitivity",
             "Test accuracy over K, a line per r, for each model and dataset",
@@ -71,6 +72,9 @@ def _draw(store: Store, plan: Plan) -> Drawing:
                 if line:
                     x = [K + 0.08 * (number - 1) for K, _ in line]  # side by side
                     draw_line(panel, x, [runs for _, runs in line], number, f"r = {r}")
+                    for at, (_, runs) in zip(x, line, strict=True):
+                        if runs.setup.config.classifier == "fc":
+                            panel.plot(at, runs.test, MARKERS[number], color=COLORS[number], mfc="white", zorder=3)
             if not panel.containers:
                 panel.text(3.5, 0.5, "not run yet", ha="center", color="gray")
                 panel.set_yticks([])

@@ -103,7 +103,7 @@ class Store:
         """While this is open, no other process gets the cell; False if one has it.
 
         A lock on one byte of one file, at a place that stands for the cell: the system takes it back when the process
-        ends, however it ends.
+        ends, however it ends. A process can have one cell at a time: giving one back gives back all.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".claims").open("a") as file:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ngcn.experiments.cell import Cell, Setup
 from ngcn.experiments.grid import STEPS, Plan, setup, sweep
 from ngcn.experiments.published import TABLE2
-from ngcn.experiments.scores import NOT_RUN, Runs, chosen, difference, paper_rule
+from ngcn.experiments.scores import NOT_RUN, all_runs, chosen, difference, paper_rule
 from ngcn.experiments.section import Part, Table
 from ngcn.experiments.store import Store
 from ngcn.names import title_of
@@ -65,7 +65,7 @@ def _table(store: Store, plan: Plan, dataset: str) -> Table:
     rows = []
     for model in models(dataset, plan):
         all_groups = groups(model, dataset, plan)
-        found = [runs for runs in (Runs.of(store, group) for group in all_groups) if len(runs)]
+        found = all_runs(store, all_groups)
         published = TABLE2[model][dataset]
         done, total = sum(map(len, found)), sum(map(len, all_groups))
         if not found:

@@ -43,6 +43,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
     return [
         "Pubmed with 5, 10, 20 and 100 training nodes per class: test accuracy in %, mean ± standard deviation of "
         f"{SEEDS} random splits when complete, the same for all models. N-GCN and N-SAGE have K = {NETWORK['powers']}, "
-        f"r = {NETWORK['replicas']}; the paper does not say what it took, nor which nodes it drew.",
+        f"r = {NETWORK['replicas']}, which validation prefers for N-GCN in table 2; the paper does not say what it "
+        "took, nor which nodes it drew.",
         Table("Pubmed", header, rows),
     ]

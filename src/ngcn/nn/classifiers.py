@@ -71,14 +71,17 @@ class Mixture(nn.Module):
         scores: :math:`\tilde{m}`, one per tower.
         learned: whether :math:`\tilde{m}` is trained (the paper's attention) or stays as it is.
         multilabel: several classes may hold at once.
+        price: what unequal weights cost in training, see :meth:`penalty`.
     """
 
     activation: Callable[[Tensor], Tensor] = nn.Identity()
     mixes_classes = True
 
-    def __init__(self, scores: Float[Tensor, " towers"], *, learned: bool, multilabel: bool = False) -> None:
+    def __init__(
+        self, scores: Float[Tensor, " towers"], *, learned: bool, multilabel: bool = False, price: float = 0.0
+    ) -> None:
         super().__init__()
-        self.multilabel = multilabel
+        self.multilabel, self.price = multilabel, price
         if learned:
             self.scores = nn.Parameter(scores)
         else:
@@ -95,12 +98,11 @@ class Mixture(nn.Module):
         return torch.logsumexp(log_m[:, None] + log_softmax(Z, dim=1), dim=0)[:, :rows].T
 
     def penalty(self) -> Tensor:
-        r""":math:`4 \sum \tilde{m}^2` where m is learned: what unequal weights cost, counted in labelled nodes.
+        r"""The price times :math:`\sum \tilde{m}^2`, counted in labelled nodes: what many labels say outweighs it.
 
-        Without it one tower takes all of m before the others have learned (docs/differences.md). What is said by many
-        labels outweighs it.
+        Without it one tower takes all of m before the others have learned (docs/differences.md).
         """
-        return PENALTY * self.scores.square().sum() if isinstance(self.scores, nn.Parameter) else torch.zeros(())
+        return self.price * self.scores.square().sum() if self.price else torch.zeros(())
 
     def weights(self) -> Float[Tensor, " towers"]:
         """m, which sums to 1."""
@@ -154,7 +156,7 @@ class Identity(nn.Module):
 Classifier = FullyConnected | Mixture | Identity
 
 HIDDEN = 64  # columns of the layer in between, in fc2
-PENALTY = 4.0  # of unequal attention, beside a cross entropy of 1 for each labelled node
+PRICE = 4.0  # of unequal attention, beside the cross entropies of the labelled nodes
 SMALL = 0.1  # the "small value" for m_0 that the paper leaves open, beside m_1 = 1
 
 
@@ -163,8 +165,9 @@ def make_classifier(
 ) -> Classifier:
     r"""The classifier of this name.
 
-    ``attention`` (learned m), ``harmonic`` (:math:`m_k = 1/k`, a small :math:`m_0`), ``linear``
-    (:math:`m_k = (K-k)/(K-1)`), ``fc``, ``fc2`` (two layers), ``identity`` (one tower only).
+    ``attention`` (learned m, unequal weights have a price), ``free-attention`` (without the price, as in the paper),
+    ``harmonic`` (:math:`m_k = 1/k`, a small :math:`m_0`), ``linear`` (:math:`m_k = (K-k)/(K-1)`), ``fc``, ``fc2`` (two
+    layers), ``identity`` (one tower only).
 
     Example:
         >>> make_classifier("harmonic", (0, 1, 2), 7, 7).weights()
@@ -181,8 +184,9 @@ def make_classifier(
             raise ValueError(f"The identity classifier passes on a single tower, but there are {len(towers)}.")
         return Identity()
     k = torch.tensor(towers, dtype=torch.get_default_dtype())
-    if name == "attention":
-        return Mixture(torch.zeros(len(towers)), learned=True, multilabel=multilabel)
+    if name in ("attention", "free-attention"):
+        price = PRICE if name == "attention" else 0.0
+        return Mixture(torch.zeros(len(towers)), learned=True, multilabel=multilabel, price=price)
     if name == "harmonic":
         return Mixture(torch.where(k == 0, SMALL, 1 / k.clamp(min=1)).log(), learned=False, multilabel=multilabel)
     if name == "linear":
@@ -191,4 +195,4 @@ def make_classifier(
     raise ValueError(f"There is no classifier {name!r}; choose one of {', '.join(CLASSIFIERS)}.")
 
 
-CLASSIFIERS = ("attention", "fc", "fc2", "harmonic", "linear", "identity")
+CLASSIFIERS = ("attention", "free-attention", "fc", "fc2", "harmonic", "linear", "identity")

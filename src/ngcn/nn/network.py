@@ -30,7 +30,7 @@ class Network(nn.Module):
         powers: K, for the powers 0 to K-1; or the powers themselves.
         replicas: r, the number of graph models per power.
         widths: columns per tower after each layer; two layers of 16 and `classes` columns if not given.
-        classifier: attention, fc, fc2, harmonic, linear or identity.
+        classifier: attention, free-attention, fc, fc2, harmonic, linear or identity.
         dropout: the probability of dropping an input of a layer.
         multilabel: several classes may hold at once.
 

@@ -67,7 +67,9 @@ class Config:
     settings: Mapping[str, Any] = _setting(None, "Settings of a baseline, such as alpha=0.9; see docs/baselines.md.")
     powers: tuple[int, ...] = _setting(None, "Powers of Â: a number K for 0 to K-1, or a list of powers.")
     replicas: int = _setting(None, "Towers per power, each with its own weights.")
-    classifier: str = _setting(None, "What joins the towers: attention, fc, fc2, harmonic, linear or identity.")
+    classifier: str = _setting(
+        None, "What joins the towers: attention, free-attention, fc, fc2, harmonic, linear or identity."
+    )
     hidden: int = _setting(None, "Columns of a tower's hidden layers.")
     layers: int = _setting(None, "Layers of a tower.")
 

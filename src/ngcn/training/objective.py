@@ -20,7 +20,7 @@ def objective(
     classifier: nn.Module, Z: Float[Tensor, "rows towers width"], labels: Tensor, intermediate: bool = False
 ) -> Tensor:
     r"""The loss of the towers' outputs Z: :math:`L(m(Z))`, or :math:`L(m(Z)) + \sum_t L(Z_t)` with intermediate
-    supervision; for n labelled nodes and learned attention, plus :math:`\frac{4}{n} \sum \tilde{m}^2`.
+    supervision; for n labelled nodes and attention that has a price, plus :math:`\frac{4}{n} \sum \tilde{m}^2`.
 
     The second needs towers whose outputs are class logits: every classifier but the fully-connected ones has them.
     """
