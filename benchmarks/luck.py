@@ -46,8 +46,8 @@ def main() -> None:
         tests = redrawn(groups, arguments.draws)
         low, high = np.percentile(tests, [2.5, 97.5])
         print(
-            f"{row}, {sum(map(len, groups))} runs: {rule:.1f}, published {published:.1f}; drawn again {tests.mean():.1f} "
-            f"± {tests.std():.1f}, 95 % within {low:.1f} and {high:.1f}, as high as published in "
+            f"{row}, {sum(map(len, groups))} runs: {rule:.1f}, published {published:.1f}; drawn again "
+            f"{tests.mean():.1f} ± {tests.std():.1f}, 95 % within {low:.1f} and {high:.1f}, as high as published in "
             f"{np.mean(tests > published - 0.05):.1%}"
         )
         means = sorted(((runs.test, table2.describe(runs.setup)) for runs in groups), reverse=True)
