@@ -8,7 +8,7 @@ from statistics import mean
 
 from ngcn.experiments import attention, noise, sensitivity, table2, table4
 from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import CITATION, REPLICAS, STEPS, Plan
+from ngcn.experiments.grid import CITATION, REPLICAS, Plan
 from ngcn.experiments.scores import Runs, all_runs, chosen, paper_rule
 from ngcn.experiments.store import Store
 from ngcn.names import MODELS, count, percent
@@ -92,12 +92,11 @@ def _walks(store: Store, plan: Plan) -> Judgement:
     """K > 1 with r = 1 against K = 1 with r > 1, each by the mean over those of its points that were run."""
     claim = "Random walks help more than capacity: K > 1, r = 1 beats K = 1, r > 1 (sensitivity)."
     evidence, better = [], []
-    steps = sensitivity.QUICK_STEPS if plan.quick else STEPS
-    panels = [(dataset, model) for dataset in CITATION if dataset in plan.datasets for model in ("ngcn", "nsage")]
-    for dataset, model in panels:
+    panels = sensitivity.panels_of(plan)
+    for model, dataset in panels:
         walks, capacity = (
-            [runs for K, r in points if (runs := sensitivity.runs_at(store, dataset, model, K, r, plan))]
-            for points in ([(K, 1) for K in steps], [(1, r) for r in REPLICAS if r > 1])
+            [runs for K, r in points if (runs := sensitivity.runs_at(store, model, dataset, K, r, plan))]
+            for points in ([(K, 1) for K in sensitivity.steps(plan)], [(1, r) for r in REPLICAS if r > 1])
         )
         if not walks or not capacity:
             continue

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -50,17 +51,17 @@ def parts(store: Store, plan: Plan) -> list[Part]:
     ]
     if any(len(runs) for line in found.values() for runs in line[1:]):  # else there is nothing to see
         alt = "Test accuracy over the share of features removed, a line per model"
-        said.append(Figure("noise", alt, lambda: _draw(store, plan)))
+        said.append(Figure("noise", alt, lambda: _draw(found, shares(plan))))
     return [*said, Table("Cora with features removed", header, rows)]
 
 
-def _draw(store: Store, plan: Plan) -> Drawing:
+def _draw(found: dict[str, list[Runs]], shares: Sequence[float]) -> Drawing:
     drawing, grid = panels(1, 1, width=6.4, height=4)
     panel = grid[0, 0]
-    for number, model in enumerate(ROWS):
-        line = [(share, runs) for share in shares(plan) if len(runs := Runs.of(store, group(model, share, plan)))]
+    for number, (model, every) in enumerate(found.items()):
+        line = [(100 * share, runs) for share, runs in zip(shares, every, strict=True) if len(runs)]
         if line:
-            draw_line(panel, [100 * share for share, _ in line], [runs for _, runs in line], number, MODELS[model])
+            draw_line(panel, [x for x, _ in line], [runs for _, runs in line], number, MODELS[model])
     panel.set(xlim=(-3, 103), xlabel="features removed, %", ylabel="test accuracy, %", title="Cora")
     if panel.get_legend_handles_labels()[0]:
         panel.legend(frameon=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import TYPE_CHECKING
 
 from ngcn.experiments.cell import Cell
@@ -19,7 +20,7 @@ SEEDS = 20
 QUICK_STEPS = (2, 6)
 
 
-def groups(dataset: str, model: str, K: int, r: int, plan: Plan) -> list[list[Cell]]:
+def groups(model: str, dataset: str, K: int, r: int, plan: Plan) -> list[list[Cell]]:
     """The cells of a point, per classifier. K = 1 is the paper's mixture of r GCNs: Â itself, no random walks."""
     powers = (1,) if K == 1 else tuple(range(K))
     return [
@@ -28,19 +29,23 @@ def groups(dataset: str, model: str, K: int, r: int, plan: Plan) -> list[list[Ce
     ]
 
 
-def points(plan: Plan) -> list[tuple[str, str, int, int]]:
-    steps = (1, *(QUICK_STEPS if plan.quick else STEPS))
-    datasets = [dataset for dataset in CITATION if dataset in plan.datasets]
-    return [(d, m, K, r) for r in REPLICAS for K in steps for d in datasets for m in ("ngcn", "nsage")]
+def steps(plan: Plan) -> tuple[int, ...]:
+    """K with random walks."""
+    return QUICK_STEPS if plan.quick else STEPS
+
+
+def panels_of(plan: Plan) -> list[tuple[str, str]]:
+    return [(model, dataset) for model in ("ngcn", "nsage") for dataset in CITATION if dataset in plan.datasets]
 
 
 def cells(plan: Plan) -> list[Cell]:
-    return [one for point in points(plan) for group in groups(*point, plan) for one in group]
+    points = product(REPLICAS, (1, *steps(plan)), panels_of(plan))
+    return [one for r, K, panel in points for group in groups(*panel, K, r, plan) for one in group]
 
 
-def runs_at(store: Store, dataset: str, model: str, K: int, r: int, plan: Plan) -> Runs | None:
+def runs_at(store: Store, model: str, dataset: str, K: int, r: int, plan: Plan) -> Runs | None:
     """The runs of a point with the classifier that validation prefers there."""
-    found = all_runs(store, groups(dataset, model, K, r, plan))
+    found = all_runs(store, groups(model, dataset, K, r, plan))
     return chosen(found) if found else None
 
 
@@ -58,32 +63,25 @@ def parts(store: Store, plan: Plan) -> list[Part]:
 
 
 def _draw(store: Store, plan: Plan) -> Drawing:
-    datasets = [dataset for dataset in CITATION if dataset in plan.datasets]
-    drawing, grid = panels(2, len(datasets), sharex=True)
-    for row, model in enumerate(("ngcn", "nsage")):
-        for column, dataset in enumerate(datasets):
-            panel = grid[row, column]
-            for number, r in enumerate(REPLICAS):
-                line = [
-                    (K, runs)
-                    for d, m, K, r_ in points(plan)
-                    if (d, m, r_) == (dataset, model, r) and (runs := runs_at(store, d, m, K, r, plan))
-                ]
-                if line:
-                    x = [K + 0.08 * (number - 1) for K, _ in line]  # side by side
-                    draw_line(panel, x, [runs for _, runs in line], number, f"r = {r}")
-                    for at, (_, runs) in zip(x, line, strict=True):
-                        if runs.setup.config.classifier == "fc":
-                            panel.plot(at, runs.test, MARKERS[number], color=COLORS[number], mfc="white", zorder=3)
-            if not panel.containers:
-                panel.text(3.5, 0.5, "not run yet", ha="center", color="gray")
-                panel.set_yticks([])
-            panel.set(xlim=(0.6, 6.4), xticks=range(1, 7))
-            panel.set_title(f"{MODELS[model]} on {dataset.capitalize()}", fontsize=10)
-            if row:
-                panel.set_xlabel("K")
-            if not column:
-                panel.set_ylabel("test accuracy, %")
+    drawing, grid = panels(2, len(panels_of(plan)) // 2, sharex=True)
+    for panel, (model, dataset) in zip(grid.flat, panels_of(plan), strict=True):
+        for number, r in enumerate(REPLICAS):
+            every = [(K, runs_at(store, model, dataset, K, r, plan)) for K in (1, *steps(plan))]
+            line = [(K + 0.08 * (number - 1), runs) for K, runs in every if runs]  # side by side
+            if line:
+                draw_line(panel, [x for x, _ in line], [runs for _, runs in line], number, f"r = {r}")
+            for x, runs in line:
+                if runs.setup.config.classifier == "fc":
+                    panel.plot(x, runs.test, MARKERS[number], color=COLORS[number], mfc="white", zorder=3)
+        if not panel.containers:
+            panel.text(3.5, 0.5, "not run yet", ha="center", color="gray")
+            panel.set_yticks([])
+        panel.set(xlim=(0.6, 6.4), xticks=range(1, 7))
+        panel.set_title(f"{MODELS[model]} on {dataset.capitalize()}", fontsize=10)
+    for panel in grid[-1]:
+        panel.set_xlabel("K")
+    for panel in grid[:, 0]:
+        panel.set_ylabel("test accuracy, %")
     drawn = {line.get_label(): line for panel in grid.flat for line in panel.containers}
     if drawn:
         lines = [drawn[label] for label in sorted(drawn)]
