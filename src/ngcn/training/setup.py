@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.sparse.csgraph import reverse_cuthill_mckee
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from ngcn.baselines import BASELINES
 from ngcn.baselines.predictions import prediction_network
@@ -94,8 +94,26 @@ def neighbours_close(graph: Graph) -> Graph:
 
     A sparse product gathers the rows of neighbours: this way they are mostly in the cache already.
     """
-    both_ways = sp.csr_matrix(graph.adjacency.maximum(graph.adjacency.T))
-    return graph.reordered(reverse_cuthill_mckee(both_ways, symmetric_mode=True))
+    return graph.reordered(_reverse_cuthill_mckee(graph.adjacency))
+
+
+def _reverse_cuthill_mckee(adjacency: sp.csr_array) -> np.ndarray:
+    """Component by component, from a node of least degree: breadth first, neighbours by degree; then backwards.
+
+    Nodes of one degree stay in the order they have. In SciPy's own function that depends on the processor, and with
+    it, since masks of dropout are drawn by the place of a node, what comes of a seed.
+    """
+    both_ways = sp.csr_array(adjacency.maximum(adjacency.T))
+    by_degree = np.argsort(np.diff(both_ways.indptr), kind="stable")
+    both_ways = both_ways[by_degree][:, by_degree]
+    both_ways.sort_indices()  # neighbours by degree
+    component = connected_components(both_ways)[1]
+    starts = np.unique(component, return_index=True)[1]
+    hub = len(by_degree)  # one more node, which leads to every start
+    both_ways.resize(hub + 1, hub + 1)
+    leads = sp.csr_array((np.ones(len(starts)), (np.full(len(starts), hub), starts)), shape=both_ways.shape)
+    order = breadth_first_order(both_ways + leads, hub, return_predecessors=False)[1:]
+    return by_degree[order[np.argsort(component[order], kind="stable")]][::-1]
 
 
 def build(graph: Graph, config: Config) -> Network:

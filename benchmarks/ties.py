@@ -1,0 +1,63 @@
+"""How much the paper's rule leaves to ties: the test scores of all steps that share the highest validation score.
+
+    python -m benchmarks.ties                     # of the outcomes in docs/results
+    python -m benchmarks.ties cora:ngcn
+
+A validation score is a count of 500 nodes, so that several steps of a run, and several runs, share the highest one. We
+keep the first. The program that the paper's authors published keeps the one with the best test score
+(github.com/samihaija/mixhop, ngcn_trainer.py): what that is worth is told here, and used for nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+from benchmarks.luck import RESULTS, ROWS
+from ngcn.data import load_dataset
+from ngcn.experiments import Cell, Plan, Store, table2
+from ngcn.experiments.scores import all_runs, paper_rule
+from ngcn.ops import set_num_threads
+from ngcn.training.loop import Training, _descend, _split, evaluate
+from ngcn.training.setup import build_inputs, neighbours_close
+
+
+def curve(cell: Cell) -> Iterator[tuple[float, float]]:
+    """Validation and test score after every step of a training."""
+    config, graph = cell.setup.config, neighbours_close(load_dataset(cell.setup.config.dataset))
+    A_hat, X = build_inputs(graph, config)
+    training = Training(graph, config, cell.seed, None)
+    for _ in range(config.steps):
+        _descend([training], A_hat, X, *_split(graph, "train"))
+        val, test = (evaluate(training.network, A_hat, X, graph, split)["accuracy"] for split in ("val", "test"))
+        yield val, test
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("rows", nargs="*", default=ROWS, help="such as cora:ngcn")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    arguments = parser.parse_args()
+    store = Store(arguments.results)
+    store.refresh()
+    set_num_threads(1)  # as in the store: the same bits
+    for row in arguments.rows:
+        dataset, model = row.split(":")
+        groups = table2.groups(model, dataset, Plan())
+        best = paper_rule(all_runs(store, groups))
+        tied = [cell for group in groups for cell in group if (store.get(cell) or {}).get("val") == best["val"]]
+        print(f"{row}: {100 * best['test']:.1f}, published {table2.TABLE2[model][dataset]:.1f}")
+        for cell in tied:
+            scores = list(curve(cell))
+            peak = max(val for val, _ in scores)
+            assert round(peak, 6) == best["val"], f"{cell.name} is not what the store has"
+            tests = [100 * test for val, test in scores if val == peak]
+            print(
+                f"    {table2.describe(cell.setup)}, seed {cell.seed}: {len(tests)} of {len(scores)} steps have "
+                f"validation {peak:.1%}; test {tests[0]:.1f} at the first, {min(tests):.1f} to {max(tests):.1f}"
+            )
+
+
+if __name__ == "__main__":
+    main()
