@@ -34,7 +34,7 @@ def test_a_dry_run_counts_and_writes_nothing(ngcn: Callable[..., Result], tmp_pa
     result = ngcn("reproduce", "all", "--dry-run")
     assert result.exit_code == 0
     assert "table3: 280 trainings, 280 of them to do" in result.stdout
-    assert "Together, each once: 6067 trainings, 6067 to do" in result.stdout
+    assert "Together, each once: 7867 trainings, 7867 to do" in result.stdout
     assert not list(tmp_path.iterdir())
 
 

@@ -42,7 +42,7 @@ def test_table_2_is_the_whole_sweep():
     cells = table2.cells(plan)
     assert len({cell.key for cell in cells}) == len(cells)
     count = {model: sum(cell.setup.config.model == model for cell in cells) for model in TABLE2}
-    assert count["ngcn"] == count["nsage"] == 3 * 5 * 2 * 20
+    assert count["ngcn"] == count["nsage"] == 3 * 5 * 3 * 20
     assert (count["gcn"], count["dcnn"], count["lp"], count["ica"], count["sage-lstm"]) == (20, 100, 1, 10, 0)
 
 

@@ -41,10 +41,12 @@ def setup(dataset: str, model: str, **settings: Any) -> Setup:
 
 
 def sweep(dataset: str, model: str, quick: bool = False) -> list[Setup]:
-    """N-GCN or N-SAGE over K, r and the classifier; quickly, a single one."""
+    """N-GCN or N-SAGE over K, r and the classifier, attention with and without a loss for each tower; quickly, a
+    single one."""
     if quick:
         return [setup(dataset, model, **QUICK)]
+    ways = [("fc", False), ("attention", False), ("attention", True)]
     return [
-        setup(dataset, model, powers=K, replicas=r, classifier=classifier)
-        for classifier, K, r in product(CLASSIFIERS, STEPS, REPLICAS)
+        setup(dataset, model, powers=K, replicas=r, classifier=classifier, intermediate=intermediate)
+        for (classifier, intermediate), K, r in product(ways, STEPS, REPLICAS)
     ]

@@ -52,7 +52,8 @@ def cells(plan: Plan) -> list[Cell]:
 def parts(store: Store, plan: Plan) -> list[Part]:
     return [
         "**Paper's rule**: the test score of the run with the highest validation score, of all seeds of all "
-        "configurations (N-GCN and N-SAGE: r in 1, 2, 4; K in 2 to 6; fc or attention; DCNN: K in 2 to 6). "
+        "configurations (N-GCN and N-SAGE: r in 1, 2, 4; K in 2 to 6; fc, attention, or attention with a loss for each "
+        "tower; DCNN: K in 2 to 6). "
         "**Mean**: test score over the seeds of the configuration with the best mean validation score, of those with "
         "most seeds, which is named. "
         "All in %; **Δ** is the difference from the published figure. **Runs**: trainings done, of all if some are "
@@ -101,7 +102,8 @@ def describe(one: Setup) -> str:
     """
     config = one.config
     if config.model in ("ngcn", "nsage"):
-        return f"K={len(config.powers)} r={config.replicas} {config.classifier}"
+        supervised = ", a loss per tower" if config.intermediate else ""
+        return f"K={len(config.powers)} r={config.replicas} {config.classifier}{supervised}"
     if config.model == "dcnn":
         return f"K={len(config.powers)}"
     if config.model == "planetoid":
