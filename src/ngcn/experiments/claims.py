@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from statistics import mean
 
-from ngcn.experiments import attention, noise, sensitivity, table2, table4
+from ngcn.experiments import attention, noise, sensitivity, table2, table3, table4
 from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import CITATION, REPLICAS, Plan
 from ngcn.experiments.scores import Runs, all_runs, chosen, paper_rule
@@ -48,6 +48,7 @@ def verdicts(store: Store, plan: Plan) -> list[Verdict]:
     return [
         judged("table2", of_table2("ngcn", "gcn"), *_better(store, plan, "ngcn", "gcn")),
         judged("table2", of_table2("nsage", "sage"), *_better(store, plan, "nsage", "sage")),
+        judged("table3", table3.cells(plan), *_few_and_many(store, plan)),
         judged("sensitivity", sensitivity.cells(plan), *_walks(store, plan)),
         judged("noise", noise.cells(plan), *_tolerance(store, plan)),
         judged("attention", attention.cells(plan), *_shift(store, plan)),
@@ -86,6 +87,26 @@ def _all(judged: list[bool], wanted: int) -> bool | None:
 def _seeds(*runs: Runs) -> str:
     fewest, most = min(map(len, runs)), max(map(len, runs))
     return count(fewest, "seed") if fewest == most else f"{fewest} to {most} seeds"
+
+
+def _few_and_many(store: Store, plan: Plan) -> Judgement:
+    """For each number of labels, the best of N-GCN and N-SAGE against the best of the models by themselves."""
+    claim = "N-GCN and N-SAGE do well with few labels and with many: the best of them beats DCNN, GCN, SAGE (Table 3)."
+    evidence, better = [], []
+    for per_class in table3.PER_CLASS:
+        found = {row: Runs.of(store, table3.group(*row, per_class, plan)) for row in table3.TABLE3}
+        if not all(map(len, found.values())):
+            continue
+        networks = [row for row in found if row[0] in ("ngcn", "nsage")]
+        ours, theirs = (
+            max(rows, key=lambda row: found[row].test) for rows in (networks, [r for r in found if r not in networks])
+        )
+        better.append(found[ours].test > found[theirs].test)
+        evidence.append(
+            f"{per_class} per class: {table3.name(*ours)} {found[ours]} against {table3.name(*theirs)} {found[theirs]} "
+            f"({_seeds(*found.values())})"
+        )
+    return claim, _all(better, len(table3.PER_CLASS)), "; ".join(evidence)
 
 
 def _walks(store: Store, plan: Plan) -> Judgement:

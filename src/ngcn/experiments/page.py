@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import subprocess
+from collections import Counter
 from importlib.metadata import version
 from pathlib import Path
 
@@ -31,8 +32,7 @@ def write_page(path: Path, store: Store, plan: Plan) -> None:
         f"`ngcn reproduce` from the outcomes in [summary.jsonl]({store.folder.name}/summary.jsonl): {len(store)} "
         f"trainings, {duration(seconds)} of one core.",
         "",
-        f"Trained by ngcn {', '.join(sorted({outcome['version'] for outcome in store.everything()}))}. "
-        f"Drawn by ngcn {version('ngcn')}{_commit()}, on {_machine()}.",
+        f"Trained by ngcn {_versions(store)}. Drawn by ngcn {version('ngcn')}{_commit()}, on {_machine()}.",
         "",
         "## What the paper claims",
         "",
@@ -47,6 +47,12 @@ def write_page(path: Path, store: Store, plan: Plan) -> None:
         for part in section.parts if section.done else []:
             lines += [_markdown(part, store.folder), ""]
     write_text(path, "\n".join(lines))
+
+
+def _versions(store: Store) -> str:
+    """Which trained how many, where there are several."""
+    trained = sorted(Counter(outcome["version"] for outcome in store.everything()).items())
+    return " and ".join(f"{which} ({number})" if len(trained) > 1 else which for which, number in trained)
 
 
 def _progress(section: Section) -> str:

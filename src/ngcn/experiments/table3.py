@@ -19,24 +19,32 @@ PER_CLASS = (5, 10, 20, 100)
 NETWORK = {"powers": 6, "replicas": 1}
 
 
-def _group(model: str, classifier: str, per_class: int, plan: Plan) -> list[Cell]:
+def group(model: str, classifier: str, per_class: int, plan: Plan) -> list[Cell]:
     settings: dict[str, Any] = {"classifier": classifier, **NETWORK} if model in ("ngcn", "nsage") else {}
     return plan.cells(setup("pubmed", model, split=f"random:{per_class}", **settings), SEEDS)
+
+
+def name(model: str, classifier: str) -> str:
+    """What a row is called; models by themselves have no classifier to tell.
+
+    >>> name("ngcn", "fc"), name("dcnn", "fc")
+    ('N-GCN, fc', 'DCNN')
+    """
+    return title_of(model) + (f", {classifier}" if model in ("ngcn", "nsage") else "")
 
 
 def cells(plan: Plan) -> list[Cell]:
     if "pubmed" not in plan.datasets:
         return []
-    return [one for per_class in PER_CLASS for row in TABLE3 for one in _group(*row, per_class, plan)]
+    return [one for per_class in PER_CLASS for row in TABLE3 for one in group(*row, per_class, plan)]
 
 
 def parts(store: Store, plan: Plan) -> list[Part]:
     rows = []
     for (model, classifier), published in TABLE3.items():
-        name = title_of(model) + (f", {classifier}" if model in ("ngcn", "nsage") else "")
-        groups = [_group(model, classifier, per_class, plan) for per_class in PER_CLASS]
+        groups = [group(model, classifier, per_class, plan) for per_class in PER_CLASS]
         rows += [
-            [name, *(str(Runs.of(store, group)) for group in groups)],
+            [name(model, classifier), *(str(Runs.of(store, group)) for group in groups)],
             ["published", *(f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in published)],
         ]
     header = ["nodes per class", *map(str, PER_CLASS)]
