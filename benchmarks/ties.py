@@ -4,8 +4,10 @@
     python -m benchmarks.ties cora:ngcn
 
 A validation score is a count of 500 nodes, so that several steps of a run, and several runs, share the highest one. We
-keep the first. Outcomes of ngcn 0.1.0 cannot be had again and come out as other draws. The program that the paper's authors published keeps the one with the best test score
+keep the first. The program that the paper's authors published keeps the one with the best test score
 (github.com/samihaija/mixhop, ngcn_trainer.py): what that is worth is told here, and used for nothing else.
+
+Outcomes of ngcn 0.1.0 cannot be had again: they come out as other draws.
 """
 
 from __future__ import annotations
