@@ -77,9 +77,10 @@ def reproduce(
     cores = jobs or len(os.sched_getaffinity(0))
     time_left = f"{duration(seconds(todo, store, cells) / cores)} on {count(cores, 'core')} (estimated)"
     if dry_run:
+        to_do = {cell.key for cell in todo}
         for name in names:
             own = EXPERIMENTS[name].cells(plan)
-            missing = [cell for cell in own if cell not in store]
+            missing = [cell for cell in own if cell.key in to_do]
             left = duration(seconds(missing, store, cells) / cores)
             print(f"{name}: {count(len(own), 'training')}, {len(missing)} of them to do: {left}")
         print(f"Together, each once: {count(len(cells), 'training')}, {len(todo)} to do: {time_left}.")
@@ -151,6 +152,8 @@ def _check_places(results: Path, page: Path) -> None:
         results.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise ConfigError(f"{results} cannot be made a folder ({error.strerror}); choose another --results.") from None
+    if page.is_dir():
+        raise ConfigError(f"{page}, where the page belongs, is a folder; choose another --results.")
     for folder in (results, page.parent):
         if not os.access(folder, os.W_OK):
             raise ConfigError(f"Nothing can be written to the folder {folder}; choose another --results.")

@@ -26,11 +26,6 @@ class Plan:
     seeds: int | None = None
     quick: bool = False
 
-    @property
-    def whole(self) -> bool:
-        """Whether it is all that the paper has, but for PPI, whose files may be missing."""
-        return set(CITATION) <= set(self.datasets) and self.seeds is None and not self.quick
-
     def cells(self, setup: Setup, seeds: int) -> list[Cell]:
         """A cell for each seed of the plan; ``seeds`` is what the paper has."""
         return setup.cells(self.seeds or (QUICK_SEEDS if self.quick else seeds))

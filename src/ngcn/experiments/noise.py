@@ -46,9 +46,9 @@ def parts(store: Store, plan: Plan) -> list[Part]:
     header = ["removed", *map(percent, shares(plan))]
     said: list[Part] = [
         f"Cora, with a share of the words of every paper removed at random: test accuracy in %, mean over {SEEDS} "
-        "runs when complete, each with removals of its own that are the same for all models. Default settings (N-GCN "
-        "and N-SAGE: K = 6, r = 4, attention). With all words gone nodes look the same, and get the same class, "
-        "which the figure leaves out."
+        "runs when complete (bars: standard deviation), each with removals of its own that are the same for all "
+        "models. Default settings (N-GCN and N-SAGE: K = 6, r = 4, attention). With all words gone nodes look the "
+        "same, and get the same class, which the figure leaves out."
     ]
     if any(len(runs) for line in found.values() for runs in line[1:]):  # else there is nothing to see
         alt = "Test accuracy over the share of features removed, a line per model"

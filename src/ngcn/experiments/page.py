@@ -40,6 +40,8 @@ def write_page(path: Path, store: Store, plan: Plan) -> None:
         "|---|---|---|",
         *(f"| {v.claim} | **{v.word}** | {v.evidence} |" for v in verdicts(store, plan)),
         "",
+        "A claim held if it is true of the means over seeds, by whatever margin; ± is the deviation over seeds.",
+        "",
     ]
     for name in EXPERIMENTS:
         section = section_of(name, store, plan)

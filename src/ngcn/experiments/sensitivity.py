@@ -44,8 +44,9 @@ def cells(plan: Plan) -> list[Cell]:
 
 
 def runs_at(store: Store, model: str, dataset: str, K: int, r: int, plan: Plan) -> Runs | None:
-    """The runs of a point with the classifier that validation prefers there."""
-    found = all_runs(store, groups(model, dataset, K, r, plan))
+    """The runs of a point with the classifier that validation prefers there; none before half of its seeds are done."""
+    every = groups(model, dataset, K, r, plan)
+    found = [runs for runs in all_runs(store, every) if 2 * len(runs) >= len(every[0])]
     return chosen(found) if found else None
 
 

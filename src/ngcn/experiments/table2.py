@@ -53,7 +53,8 @@ def parts(store: Store, plan: Plan) -> list[Part]:
     return [
         "**Paper's rule**: the test score of the run with the highest validation score, of all seeds of all "
         "configurations (N-GCN and N-SAGE: r in 1, 2, 4; K in 2 to 6; fc, attention, or attention with a loss for each "
-        "tower; DCNN: K in 2 to 6). "
+        "tower; DCNN: K in 2 to 6); of several such runs, that of the configuration with the best mean validation "
+        "score, then the first seed. "
         "**Mean**: test score over the seeds of the configuration with the best mean validation score, of those with "
         "most seeds, which is named. "
         "All in %; **Δ** is the difference from the published figure. **Runs**: trainings done, of all if some are "
