@@ -83,6 +83,13 @@ def test_the_page_is_beside_the_folder_however_that_is_named(
     assert f"({(here / page).resolve().stem}/summary.jsonl)" in (here / page).read_text(encoding="utf-8")
 
 
+def test_a_folder_where_the_page_belongs_is_told_before_training(ngcn: Callable[..., Result], tmp_path: Path) -> None:
+    (tmp_path / "results.md").mkdir()
+    result = ngcn(*CORA, "--seeds", "1", "--jobs", "1")
+    assert result.exit_code == 2
+    assert "results.md, where the page belongs, is a folder; choose another --results" in result.stderr
+
+
 def test_claims_are_told_as_far_as_they_are_known(ngcn: Callable[..., Result], tmp_path: Path) -> None:
     store = Store(tmp_path / "results")
     for model, test in (("ngcn", 0.82), ("gcn", 0.81)):
@@ -99,8 +106,9 @@ def test_what_cannot_be_trained_is_told_before_the_rest_is(
     monkeypatch.setattr("ngcn.cli.reproduce.find_spec", lambda name: None)
     result = ngcn(*CORA, "--seeds", "1", "--dry-run")
     assert "DeepWalk is left out: it needs gensim" in result.stderr
-    total, todo = re.search(r"Together, each once: (\d+) trainings, (\d+) to do", result.stdout).groups()
-    assert int(todo) == int(total) - 1
+    for line in (r"table2: (\d+) trainings, (\d+) of them", r"Together, each once: (\d+) trainings, (\d+) to do"):
+        total, todo = map(int, re.search(line, result.stdout).groups())
+        assert todo == total - 1
 
 
 def test_a_cell_that_failed_is_named(ngcn: Callable[..., Result], monkeypatch: pytest.MonkeyPatch) -> None:

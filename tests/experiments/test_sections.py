@@ -5,14 +5,25 @@ import io
 import pytest
 from rich.console import Console
 
-from ngcn.experiments import EXPERIMENTS, Plan, Setup, Store, cells_of, section_of, table2, table3
+from ngcn.experiments import (
+    EXPERIMENTS,
+    Plan,
+    Setup,
+    Store,
+    attention,
+    cells_of,
+    section_of,
+    sensitivity,
+    table2,
+    table3,
+)
 from ngcn.experiments.claims import verdicts
 from ngcn.experiments.page import write_page
 from ngcn.experiments.published import TABLE2, TABLE3, TABLE4
 from ngcn.experiments.scores import Runs, chosen, paper_rule
 from ngcn.experiments.section import Figure, Table
 from ngcn.training import Config
-from tests.experiments.conftest import SMALL
+from tests.experiments.conftest import SMALL, outcome_of
 
 
 def runs(*scores):
@@ -125,6 +136,26 @@ def test_a_verdict_is_final_when_all_that_it_rests_on_is_done(tmp_path):
     store.refresh()
     assert verdicts(store, plan)[0].word == "held"
     assert "beats GCN on Cora (Table 2)" in verdicts(store, Plan(("cora",)))[0].claim
+
+
+def test_a_verdict_on_one_dataset_is_final_if_the_paper_has_no_other(tmp_path):
+    store, plan = Store(tmp_path), Plan(("cora",))
+    for cell in attention.cells(plan):
+        store.put(cell, outcome_of(cell, 0))
+    store.refresh()
+    of_attention = {verdict.experiment: verdict for verdict in verdicts(store, plan)}["attention"]
+    assert of_attention.word == "held"
+
+
+def test_a_point_is_drawn_when_half_of_its_seeds_are_done(tmp_path):
+    store, plan = Store(tmp_path), Plan()
+    group = sensitivity.groups("ngcn", "cora", 2, 1, plan)[0]
+    for done in (9, 10):
+        for cell in group[:done]:
+            store.put(cell, {"val": 0.8, "test": 0.8})
+        store.refresh()
+        runs = sensitivity.runs_at(store, "ngcn", "cora", 2, 1, plan)
+        assert (runs and len(runs)) == (None if done == 9 else 10)
 
 
 def test_nothing_is_claimed_of_datasets_that_an_experiment_does_not_have(made_up):
