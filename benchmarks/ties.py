@@ -56,7 +56,7 @@ def main() -> None:
             tests = [100 * test for val, test in scores if val == peak]
             again = "" if round(peak, 6) == best["val"] else f" (not the {best['val']:.1%} of the store, another draw)"
             print(
-                f"    {table2.describe(cell.setup)}, seed {cell.seed}: {len(tests)} of {len(scores)} steps have "
+                f"    {table2.describe(cell.setup) or model}, seed {cell.seed}: {len(tests)} of {len(scores)} steps have "
                 f"validation {peak:.1%}{again}; test {tests[0]:.1f} at the first, {min(tests):.1f} to {max(tests):.1f}"
             )
 
