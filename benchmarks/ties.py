@@ -55,9 +55,10 @@ def main() -> None:
             peak = max(val for val, _ in scores)
             tests = [100 * test for val, test in scores if val == peak]
             again = "" if round(peak, 6) == best["val"] else f" (not the {best['val']:.1%} of the store, another draw)"
+            name = table2.describe(cell.setup) or model
             print(
-                f"    {table2.describe(cell.setup) or model}, seed {cell.seed}: {len(tests)} of {len(scores)} steps have "
-                f"validation {peak:.1%}{again}; test {tests[0]:.1f} at the first, {min(tests):.1f} to {max(tests):.1f}"
+                f"    {name}, seed {cell.seed}: {len(tests)} of {len(scores)} steps have validation {peak:.1%}{again}; "
+                f"test {tests[0]:.1f} at the first, {min(tests):.1f} to {max(tests):.1f}"
             )
 
 
