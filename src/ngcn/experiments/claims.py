@@ -138,7 +138,7 @@ def _tolerance(store: Store, plan: Plan) -> Judgement:
     """With half of the features gone, and with nine tenths: walkers against GCN and SAGE, and the gap."""
     claim = "Models on unmodified random walks tolerate the removal of features better, and the gap grows with it."
     gaps, evidence = [], []
-    for share in (0.0, 0.5, 0.9):
+    for share in noise.TELLING:
         found = {model: Runs.of(store, noise.group(model, share, plan)) for model in noise.ROWS}
         if not all(map(len, found.values())):
             return claim, None, ""
@@ -156,14 +156,14 @@ def _shift(store: Store, plan: Plan) -> Judgement:
     """By the mean power under the attention weights."""
     claim = "Attention moves to higher powers when features vanish."
     powers = []
-    for share in (0.0, 0.5, 0.9):
+    for share in noise.TELLING:
         every = attention.weights(store, plan, share)
         if not every:
             return claim, None, ""
         powers.append([sum(power * weight for power, weight in enumerate(one)) for one in every])
     told = ", ".join(
         f"{mean(each):.2f}{f' ± {stdev(each):.2f}' if len(each) > 1 else ''} with {percent(share)} removed"
-        for share, each in zip((0.0, 0.5, 0.9), powers, strict=True)
+        for share, each in zip(noise.TELLING, powers, strict=True)
     )
     none, half, most = map(mean, powers)
     evidence = f"mean power {told}; {(len(every[0]) - 1) / 2:.2f} if all weights are the same"

@@ -14,7 +14,6 @@ CITATION = DATASETS[:3]
 STEPS = (2, 3, 4, 5, 6)  # K: powers 0 to K-1
 REPLICAS = (1, 2, 4)  # r
 QUICK_SEEDS = 3
-CLASSIFIERS = ("fc", "attention")
 QUICK = {"powers": 6, "replicas": 2, "classifier": "attention"}  # the default of `ngcn train`, with half of its towers
 
 

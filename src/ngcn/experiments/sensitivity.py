@@ -6,7 +6,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import CITATION, CLASSIFIERS, REPLICAS, STEPS, Plan, setup
+from ngcn.experiments.grid import CITATION, REPLICAS, STEPS, Plan, setup
 from ngcn.experiments.scores import Runs, all_runs, chosen
 from ngcn.experiments.section import COLORS, MARKERS, Figure, Part, draw_line, panels
 from ngcn.experiments.store import Store
@@ -25,7 +25,7 @@ def groups(model: str, dataset: str, K: int, r: int, plan: Plan) -> list[list[Ce
     powers = (1,) if K == 1 else tuple(range(K))
     return [
         plan.cells(setup(dataset, model, powers=powers, replicas=r, classifier=classifier), SEEDS)
-        for classifier in CLASSIFIERS
+        for classifier in ("fc", "attention")
     ]
 
 
