@@ -56,7 +56,7 @@ def _draw(found: dict[float, np.ndarray]) -> Drawing:
     table = np.array(list(found.values()))
     image = panel.imshow(table, cmap="cividis", aspect="auto")
     for (row, column), weight in np.ndenumerate(table):
-        ink = "black" if weight > 0.6 * table.min() + 0.4 * table.max() else "white"
+        ink = "black" if weight > (table.min() + table.max()) / 2 else "white"
         panel.text(column, row, f"{weight:.3f}", ha="center", va="center", fontsize=8, color=ink)
     panel.set_xticks(range(table.shape[1]), [f"$\\hat{{A}}^{power}$" for power in range(table.shape[1])])
     panel.set_yticks(range(len(found)), [percent(share) for share in found])
