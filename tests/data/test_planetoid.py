@@ -98,6 +98,23 @@ def test_runs_nothing_from_a_hostile_pickle(name: str, tiny: Path, tmp_path: Pat
     assert not marker.exists()
 
 
+class Pointing:
+    """Pickled as an array of numbers whose type then claims to be one of objects: eight bytes become an address."""
+
+    def __reduce__(self) -> tuple:
+        state = (3, "|", None, None, None, 8, 8, 63)  # 63: the flags of a type of objects
+        as_dtype = type("", (), {"__reduce__": lambda _: (np.dtype, ("i8", False, True), state)})()
+        return np.empty(0).__reduce__()[0], (np.ndarray, (0,), b"b"), (1, (1,), as_dtype, False, b"A" * 8)
+
+
+@pytest.mark.parametrize("value", [Call(np.ndarray, (2, 2), "O", b"A" * 32), Pointing()], ids=["call", "state"])
+def test_takes_no_address_from_a_file(value: object, tiny: Path) -> None:
+    # not loaded in the usual way: the process would not survive it
+    (tiny / "ind.tiny.ally").write_bytes(pickle.dumps(value))
+    with pytest.raises(DatasetError, match=r"ind\.tiny\."):
+        read_planetoid(tiny, "tiny")
+
+
 def test_says_what_a_hostile_pickle_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "ind.evil.x"
     path.write_bytes(b"cos\nsystem\n(S'true'\ntR.")
@@ -180,7 +197,7 @@ def test_test_rows_follow_the_unsorted_index(planetoid_folder: Path) -> None:
     assert index != sorted(index)
     tx = unpickle(planetoid_folder / "ind.citeseer.tx").build()
     assert (graph.features[index] != tx).nnz == 0
-    ty = unpickle(planetoid_folder / "ind.citeseer.ty")
+    ty = unpickle(planetoid_folder / "ind.citeseer.ty").build()
     assert graph.labels[index].tolist() == ty.argmax(axis=1).tolist()
 
 

@@ -45,9 +45,9 @@ def read_planetoid(folder: str | Path, name: str, class_names: Sequence[str] | N
         class_names: one name per column of the label files.
     """
     rest = read_unlabelled(folder, name)
-    one_hots = [_read(folder, name, part, np.ndarray) for part in ("ally", "ty")]
+    one_hots = [_read(folder, name, part, _Array) for part in ("ally", "ty")]
     with _trouble_named(folder, name):
-        one_hot = np.concatenate(one_hots)
+        one_hot = np.concatenate([each.build() for each in one_hots])
         labels = np.full(len(rest.train), UNKNOWN)
         labels[rest.row_nodes] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), UNKNOWN)
     return Graph(
@@ -123,33 +123,51 @@ def unpickle(path: Path) -> Any:
         raise DatasetError(f"{path} is damaged or not a pickle: {trouble}.") from trouble
 
 
-class _CSR:
-    """Stands in for scipy's csr_matrix while unpickling, so that nothing relies on what a file says before a check."""
+# Stand-ins for what the files name. They keep what a file says and do nothing: a real ndarray or dtype that a file may
+# call, or set the state of, can be made to point anywhere in memory. `build` looks at it first.
 
+
+class _Dtype:
+    def __init__(self, kind: str, *_: object) -> None:
+        self.dtype = np.dtype(str(kind))
+        if self.dtype.kind not in "biuf":
+            raise DatasetError(f"it holds an array of {kind!r} rather than of numbers.")
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.dtype = self.dtype.newbyteorder(state[1])
+
+
+class _Array:
+    def __init__(self, *_: object) -> None:
+        self.state: tuple[Any, ...] = ()
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        self.state = state
+
+    def build(self) -> np.ndarray:
+        _, shape, kind, by_columns, content = self.state
+        raw = content.encode("latin1") if isinstance(content, str) else content
+        return np.frombuffer(raw, kind.dtype).reshape(shape, order="F" if by_columns else "C")
+
+
+class _CSR:
     def build(self) -> sp.csr_array:
         parts = vars(self)
         shape = parts["_shape"] if "_shape" in parts else parts["shape"]
-        matrix = sp.csr_array((parts["data"], parts["indices"], parts["indptr"]), shape=shape)
+        content = tuple(parts[part].build() for part in ("data", "indices", "indptr"))
+        matrix = sp.csr_array(content, shape=shape)
         matrix.check_format(full_check=True)
         return matrix
 
 
-def _dtype(kind: str, align: object = False, copy: object = True) -> np.dtype:
-    dtype = np.dtype(kind, copy=True)  # a copy, because unpickling goes on to set its state
-    if dtype.kind not in "biuf":
-        raise DatasetError(f"it holds an array of {kind!r} rather than of numbers.")
-    return dtype
-
-
-_reconstruct = np.empty(0).__reduce__()[0]  # numpy's own; the module it lives in depends on the version
 _ALLOWED = {
     ("__builtin__", "list"): list,
     ("builtins", "list"): list,
     ("collections", "defaultdict"): defaultdict,
-    ("numpy", "ndarray"): np.ndarray,
-    ("numpy", "dtype"): _dtype,
-    ("numpy.core.multiarray", "_reconstruct"): _reconstruct,
-    ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
+    ("numpy", "ndarray"): _Array,
+    ("numpy", "dtype"): _Dtype,
+    ("numpy.core.multiarray", "_reconstruct"): _Array,
+    ("numpy._core.multiarray", "_reconstruct"): _Array,
     ("scipy.sparse.csr", "csr_matrix"): _CSR,
     ("scipy.sparse._csr", "csr_matrix"): _CSR,
 }
