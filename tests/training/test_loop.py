@@ -7,6 +7,7 @@ import torch
 
 from ngcn.data import load_dataset
 from ngcn.graph import Graph, GraphError
+from ngcn.names import MODELS
 from ngcn.ops import set_num_threads
 from ngcn.training import Config, Result, Step, TrainingError, train
 from ngcn.training import loop as loop_module
@@ -27,17 +28,20 @@ def test_every_model_learns_the_crowds(graph: Graph, model: str) -> None:
     assert np.mean(result.history["loss"][-10:]) < 0.8 * result.history["loss"][0]
 
 
-def test_same_seed_same_bits_other_seed_other_bits(graph: Graph) -> None:
-    first, again, other = train(graph, SMALL), train(graph, SMALL), train(graph, SMALL, seed=1)
+@pytest.mark.parametrize("model", MODELS)
+def test_same_seed_same_bits_other_seed_other_bits(graph: Graph, model: str) -> None:
+    config = Config(model=model, hidden=4, steps=10)
+    first, again, other = train(graph, config), train(graph, config), train(graph, config, seed=1)
     assert same_weights(first, again) and first.history == again.history
     assert not same_weights(first, other)
 
 
-def test_the_callers_random_numbers_are_left_alone(graph: Graph) -> None:
+@pytest.mark.parametrize("model", MODELS)
+def test_the_callers_random_numbers_are_left_alone(graph: Graph, model: str) -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
     torch.manual_seed(5)
-    train(graph, SMALL)
+    train(graph, Config(model=model, steps=2))
     assert torch.equal(torch.rand(3), expected)
 
 

@@ -54,9 +54,9 @@ def test_what_comes_from_disk_is_what_was_trained(graph: Graph, tmp_path: Path) 
         assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize("stop", [1, 5, 12])
-def test_resume_ends_with_the_same_bits(graph: Graph, tmp_path: Path, stop: int) -> None:
-    config = replace(SMALL, patience=11)
+@pytest.mark.parametrize(("model", "stop"), [("ngcn", 1), ("ngcn", 5), ("ngcn", 12), ("cheby", 5)])
+def test_resume_ends_with_the_same_bits(graph: Graph, tmp_path: Path, model: str, stop: int) -> None:
+    config = Config(model=model, powers=2, replicas=1, hidden=4, steps=12, patience=11)
     train(graph, config, folder=tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         train(graph, config, folder=tmp_path / "parts", on_step=stop_at(stop))

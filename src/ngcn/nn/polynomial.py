@@ -11,9 +11,8 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.nn.functional import dropout
 
-from ngcn.ops import NONE, Dropout, Features, Operator
+from ngcn.ops import Dropout, Features, Operator, relu_dropout
 
 
 class Polynomial(nn.Module, ABC):
@@ -60,10 +59,10 @@ class Polynomial(nn.Module, ABC):
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows 1 width"]:
-        mask = Dropout.draw(self.dropout) if self.training else NONE
-        Z = self.polynomial(A_hat, X.times(self.weights[0][None], replicas=1, dropout=mask)[0])
+        rate = self.dropout if self.training else 0.0
+        Z = self.polynomial(A_hat, X.times(self.weights[0][None], replicas=1, dropout=Dropout.draw(rate))[0])
         for W in self.weights[1:]:
-            Z = self.polynomial(A_hat, dropout(torch.relu(Z), self.dropout, self.training) @ W)
+            Z = self.polynomial(A_hat, relu_dropout(Z[None], Dropout.draw(rate))[0] @ W)
         return self.activation(Z if rows is None else Z[rows])[:, None]
 
     def extra_repr(self) -> str:
