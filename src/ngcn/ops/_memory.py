@@ -32,7 +32,8 @@ class _Pool:
             if sys.getrefcount(array) == 3:  # the list, this loop, and the call itself
                 return array
         for old in [k for k, last in self.last_request.items() if self.requests - last > _FORGET_AFTER]:
-            del self.arrays[old], self.last_request[old]
+            self.arrays.pop(old, None)  # not there if there was no memory for it
+            del self.last_request[old]
         array = torch.empty(shape, dtype=_TORCH[np.dtype(dtype)]).numpy()  # unlike numpy's, at a multiple of 64 bytes
         self.arrays.setdefault(key, []).append(array)
         return array

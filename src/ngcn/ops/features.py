@@ -13,6 +13,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ngcn.ops import plain
+from ngcn.ops._given import FLOATS, checked
 from ngcn.ops._memory import empty
 from ngcn.ops._sparse_kernels import features_times, transposed_features_times
 from ngcn.ops.dropout import NONE, Dropout
@@ -27,11 +28,13 @@ class Features:
     Products without dropout (evaluation, above all) use dense matrices instead where those are faster.
 
     Args:
-        matrix: ``(nodes, features)``, scipy sparse or dense.
+        matrix: ``(nodes, features)``, scipy sparse or dense; numbers that are no floats become float32.
     """
 
     def __init__(self, matrix: sp.csr_array | np.ndarray) -> None:
         X = sp.csr_array(matrix)
+        if X.dtype not in FLOATS:
+            X = X.astype(np.float32)
         self.shape: tuple[int, int] = X.shape
         self.matrix = X
         self.rows = (X.indptr.astype(np.int64), X.indices.astype(np.int32), X.data)  # as the kernels take them
@@ -73,6 +76,9 @@ class Features:
             return plain.features_times(self, W, replicas, dropout)
         if reach is None:
             reach = Reach(self._everything, (1,) * len(W), layers=1)
+        if len(reach.distance) != self.shape[0]:
+            raise ValueError(f"X has {self.shape[0]} rows, but the graph {len(reach.distance)} nodes.")
+        W = checked("W", W, (None, self.shape[1], None), self.matrix.dtype)
         if self.dense_is_faster and dropout.keep == NONE.keep:
             return self._dense @ W
         result: Tensor = _Times.apply(W, self, replicas, dropout, reach)

@@ -10,6 +10,7 @@ from jaxtyping import Float
 from torch import Tensor
 
 from ngcn.ops import plain
+from ngcn.ops._given import checked
 from ngcn.ops._memory import empty, empty_like
 from ngcn.ops._sparse_kernels import multiply_powers
 from ngcn.ops.operator import Operator
@@ -39,6 +40,7 @@ def propagate(
     """
     if plain.is_needed_for(Z):
         return plain.propagate(A_hat, Z, powers)
+    Z = checked("Z", Z, (None, A_hat.nodes, None), A_hat.matrix.dtype)
     result: Tensor = _Propagate.apply(Z, A_hat, powers, reach or Reach.of(A_hat, None, powers))
     return result
 

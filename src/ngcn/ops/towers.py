@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ngcn.ops import _tower_kernels as kernels
 from ngcn.ops import plain
+from ngcn.ops._given import checked
 from ngcn.ops._memory import empty, empty_like
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
@@ -29,6 +30,7 @@ def relu_dropout(
     """
     if plain.is_needed_for(Y):
         return plain.relu_dropout(Y, dropout)
+    Y = checked("Y", Y, (None, None, None))
     result: Tensor = _ReluDropout.apply(Y, dropout, reach or _everything(Y))
     return result
 
@@ -44,6 +46,7 @@ def relu_normalize_dropout(
     """
     if plain.is_needed_for(Y):
         return plain.relu_normalize_dropout(Y, replicas, dropout)
+    Y = checked("Y", Y, (None, None, None))
     result: Tensor = _ReluNormalizeDropout.apply(Y, replicas, dropout, reach or _everything(Y))
     return result
 
@@ -61,6 +64,9 @@ def tower_linear(
     """
     if plain.is_needed_for(H):
         return plain.tower_linear(H, W)
+    W = checked("W", W, (None, None, None, None))
+    powers, replicas, inner, _ = W.shape
+    H = checked("H", H, (powers, None, replicas * inner), W.detach().numpy().dtype)
     result: Tensor = _TowerLinear.apply(H, W, reach or _everything(H))
     return result
 
