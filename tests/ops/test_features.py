@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from ngcn.ops import Dropout, Features, Reach
+from ngcn.ops import Dropout, Features, Reach, features
+from ngcn.ops.features import _transposed as transposed
 
 POWERS, REPLICAS = (0, 1, 2), 2
 
@@ -110,3 +111,12 @@ def test_a_reach_that_comes_again_gives_the_same_bits(A_hat, X, nodes):
     assert torch.equal(first, second)
     assert torch.allclose(first, torch.autograd.grad(X.times(W, 5, dropout), W, G)[0], atol=1e-6)
     assert (len(X.columns(reach)[4]) < X.matrix.nnz) == (len(nodes) > 1)
+
+
+def test_the_transpose_is_sorted_once_for_a_training_on_all_rows(A_hat, X, monkeypatch):
+    calls = []
+    monkeypatch.setattr(features, "_transposed", lambda *args: calls.append(args) or transposed(*args))
+    W = weights(X, 4)
+    for _ in range(3):
+        X.times(W, REPLICAS, Dropout.draw(0.5), Reach.of(A_hat, None, POWERS)).sum().backward()
+    assert len(calls) == 1

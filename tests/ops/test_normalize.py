@@ -22,6 +22,13 @@ def test_matches_the_definition(graph, how):
     np.testing.assert_allclose(normalize(graph.adjacency, how).matrix.toarray(), expected, rtol=1e-6)
 
 
+def test_takes_scipys_older_matrices_and_no_other_names(graph):
+    matrix = sp.csr_matrix(graph.adjacency)
+    np.testing.assert_array_equal(normalize(matrix).matrix.toarray(), normalize(graph.adjacency).matrix.toarray())
+    with pytest.raises(ValueError, match="symmetric or row, not 'sym'"):
+        normalize(matrix, "sym")
+
+
 def test_row_normalisation_is_a_random_walk(graph):
     np.testing.assert_allclose(normalize(graph.adjacency, "row").matrix.sum(axis=1), 1, rtol=1e-6)
 

@@ -54,7 +54,7 @@ def rescaled_laplacian(adjacency: sp.csr_array) -> Operator:
         array([[ 0., -1.],
                [-1.,  0.]], dtype=float32)
     """
-    A = adjacency.astype(np.float64).tocsr()
+    A = sp.csr_array(adjacency, dtype=np.float64)
     A = A.maximum(A.T)
     A = A - sp.diags_array(A.diagonal())
     degree = A.sum(axis=1)

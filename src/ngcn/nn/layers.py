@@ -58,7 +58,7 @@ class TowerWeights(nn.Module):
 
 
 class GraphConvolution(nn.Module):
-    r"""One graph convolution of every tower: :math:`\hat{A}^{k_t} Z_t W_t`, the narrower side propagated.
+    r"""One graph convolution of every tower: :math:`\hat{A}^{k_t} Z_t W_t`, the narrower side propagated (of X, always :math:`X W_t`).
 
     Arguments and shapes are those of :class:`TowerWeights`.
     """

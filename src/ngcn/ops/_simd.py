@@ -117,31 +117,25 @@ AHEAD = 16  # entries
 far_64, far_32, far_16 = _gather(1, 8, ahead=AHEAD), _gather(1, 4, ahead=AHEAD), _gather(1, 2, ahead=AHEAD)
 
 
-def _spread(lanes: int) -> Any:
-    @intrinsic
-    def spread_bits(typing_context: Any, out: Any, column: Any, bits: Any, value: Any) -> Any:
-        """``out[column + b] = value if bit b of bits is set else 0`` for the lowest `lanes` bits of a uint32."""
+@intrinsic
+def spread_32(typing_context: Any, out: Any, column: Any, bits: Any, value: Any) -> Any:
+    """``out[column + b] = value if bit b of bits is set else 0`` for the 32 bits of a uint32."""
 
-        def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            number = context.get_value_type(out.dtype)
-            vector, integers = ir.VectorType(number, lanes), ir.VectorType(ir.IntType(32), lanes)
-            at = context.cast(builder, args[1], column, types.intp)
-            masks = ir.Constant(integers, [1 << b for b in range(lanes)])
-            chosen = builder.and_(_splat(builder, args[2], integers), masks)
-            is_set = builder.icmp_unsigned("!=", chosen, ir.Constant(integers, [0] * lanes))
-            value_cast = context.cast(builder, args[3], value, out.dtype)
-            result = builder.select(is_set, _splat(builder, value_cast, vector), ir.Constant(vector, [0.0] * lanes))
-            data = context.make_array(out)(context, builder, args[0]).data
-            pointer = builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
-            builder.store(result, pointer, align=_bytes(number))
-            return context.get_dummy_value()
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        number = context.get_value_type(out.dtype)
+        vector, integers = ir.VectorType(number, 32), ir.VectorType(ir.IntType(32), 32)
+        at = context.cast(builder, args[1], column, types.intp)
+        masks = ir.Constant(integers, [1 << b for b in range(32)])
+        chosen = builder.and_(_splat(builder, args[2], integers), masks)
+        is_set = builder.icmp_unsigned("!=", chosen, ir.Constant(integers, [0] * 32))
+        value_cast = context.cast(builder, args[3], value, out.dtype)
+        result = builder.select(is_set, _splat(builder, value_cast, vector), ir.Constant(vector, [0.0] * 32))
+        data = context.make_array(out)(context, builder, args[0]).data
+        pointer = builder.bitcast(builder.gep(data, [at]), vector.as_pointer())
+        builder.store(result, pointer, align=_bytes(number))
+        return context.get_dummy_value()
 
-        return types.void(out, column, types.uint32, value), generate
-
-    return spread_bits
-
-
-spread_8, spread_32 = _spread(8), _spread(32)
+    return types.void(out, column, types.uint32, value), generate
 
 
 def _prefetch(builder: Any, pointer: Any) -> None:

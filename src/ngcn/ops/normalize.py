@@ -30,7 +30,7 @@ def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, dire
         array([[0.5, 0.5],
                [0.5, 0.5]], dtype=float32)
     """
-    A = adjacency.astype(np.float64).tocsr()
+    A = sp.csr_array(adjacency, dtype=np.float64)
     if not directed:
         A = A.maximum(A.T).tocsr()
     A = A - sp.diags_array(A.diagonal()) + sp.eye_array(A.shape[0])
@@ -38,8 +38,10 @@ def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, dire
     if how == "symmetric":
         scale = sp.diags_array(degree**-0.5)
         A = scale @ A @ scale
-    else:
+    elif how == "row":
         A = sp.diags_array(1 / degree) @ A
+    else:
+        raise ValueError(f"The adjacency can be normalised symmetric or row, not {how!r}.")
     return Operator(sp.csr_array(A, dtype=np.float32), symmetric=how == "symmetric" and not directed)
 
 

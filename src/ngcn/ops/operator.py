@@ -68,6 +68,11 @@ class Operator:
             self._distances[key] = distance
         return self._distances[key]
 
+    @cached_property
+    def all_wanted(self) -> np.ndarray:
+        """The distances where every row is wanted: always the same array, which others remember work by."""
+        return np.zeros(self.nodes, np.int32)
+
     def __repr__(self) -> str:
         return f"Operator(nodes={self.nodes}, entries={self.matrix.nnz}, symmetric={self.symmetric})"
 

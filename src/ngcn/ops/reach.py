@@ -30,7 +30,7 @@ class Reach:
     def of(A_hat: Operator, rows: np.ndarray | None, powers: tuple[int, ...], layers: int = 1) -> Reach:
         """The reach of the nodes `rows`, or of all nodes if it is None."""
         if rows is None:
-            return Reach(np.zeros(A_hat.nodes, dtype=np.int32), powers, layers)
+            return Reach(A_hat.all_wanted, powers, layers)
         return Reach(A_hat.distances(rows, layers * powers[-1] + 1), powers, layers)
 
     def after_layer(self) -> Reach:
