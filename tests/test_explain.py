@@ -176,6 +176,16 @@ def test_nodes_out_of_reach_have_no_part() -> None:
         assert all(np.isfinite(ring.points) for ring in why.rings)
 
 
+def test_the_truth_of_several_labels_may_be_none_or_unknown() -> None:
+    graph = random_graph(multilabel=True)
+    labels = graph.labels * (np.arange(30) > 1)[:, None]
+    in_split = np.arange(30) != 0  # node 0 has no label that is known, node 1 is known to have none
+    graph = Graph(graph.adjacency, graph.features, labels, *(m & in_split for m in (graph.train, graph.val, graph.test)))
+    explained = explainer("gcn", "identity", graph=graph)
+    assert explained.explain(0, exact=False).truth is None
+    assert explained.explain(1, exact=False).truth == []
+
+
 def test_another_class_the_truth_and_names() -> None:
     graph = random_graph()
     names = [f"word {j}" for j in range(12)]

@@ -97,6 +97,17 @@ def test_edges_without_weights_count_once_in_either_direction(exported: Path) ->
     assert not torch.allclose(model(X, one_way), model(X, one_way[:, :1]))
 
 
+def test_edges_to_nowhere_are_refused_and_small_numbers_do_not_overflow(exported: Path) -> None:
+    model = exported_model.load(exported / "gcn" / "torch" / "model.pt")
+    X = torch.from_numpy(weighted_graph(False).features)[:3]
+    for end in (3, -1):
+        with pytest.raises(ValueError, match="edges are between nodes 0 to 2"):
+            model(X, torch.tensor([[0, 1], [1, end]]))
+    many = torch.zeros(50_000, X.shape[1])
+    edges = torch.tensor([[49_999], [49_998]])
+    torch.testing.assert_close(model(many, edges.int()), model(many, edges))
+
+
 def test_the_file_is_ours_to_the_letter_and_imports_torch_alone(exported: Path) -> None:
     text = (exported / "gcn" / "torch" / "model.py").read_text()
     assert text == Path(exported_model.__file__).read_text()

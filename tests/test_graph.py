@@ -73,6 +73,7 @@ WRONG = {
     "node ids too few": ({"node_ids": ["a"]}, r"4 nodes, but the node ids have shape \(1,\)"),
     "node ids repeated": ({"node_ids": ["a", "b", "b", "c"]}, "node id 'b' stands for more than one"),
     "class names too few": ({"class_names": ["one"]}, "2 classes, but there are 1 class names"),
+    "class names repeated": ({"class_names": ["a", "b", "a"]}, "class name 'a' stands for more than one class"),
     "class names too many": ({"labels": np.eye(NODES, 2), "class_names": ["a", "b", "c"]}, "there are 3 class names"),
 }
 
@@ -118,10 +119,13 @@ def test_repeated_edges_add_up_and_zeros_go() -> None:
 def test_does_not_share_memory_with_its_input() -> None:
     given = good()
     given["features"] = given["features"].astype(np.float32)
+    given["node_ids"] = np.array(list("wxyz"))
     graph = Graph(**given)
     given["features"][:] = given["adjacency"].data[:] = 7
     given["train"][:] = True
+    given["node_ids"][:] = "w"
     assert graph.features.max() == 1 and graph.adjacency.max() == 1 and graph.train.sum() == 1
+    assert graph.node_ids.tolist() == list("wxyz")
 
 
 def test_is_read_only_and_takes_another_split() -> None:
@@ -167,3 +171,11 @@ def test_the_fingerprint_is_of_everything(change: dict) -> None:
     before = Graph(**good()).fingerprint()
     assert Graph(**good()).fingerprint() == before
     assert Graph(**{**good(), **change}).fingerprint() != before
+
+
+def test_unlabelled_nodes() -> None:
+    assert Graph(**good()).unlabelled.tolist() == mask(3).tolist()
+    none = np.zeros((NODES, 2))
+    assert Graph(**{**good(), "labels": none}).unlabelled.tolist() == mask(3).tolist()  # the others are in a split
+    none[3, 0] = 1
+    assert not Graph(**{**good(), "labels": none}).unlabelled.any()

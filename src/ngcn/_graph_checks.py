@@ -92,7 +92,7 @@ def mask_array(given: object, nodes: int, split: str) -> np.ndarray:
 def id_array(given: object, nodes: int) -> np.ndarray:
     if given is None:
         return np.arange(nodes)
-    ids = np.asarray(given)
+    ids = np.array(given)
     if ids.shape != (nodes,):
         raise GraphError(f"There are {nodes} nodes, but the node ids have shape {ids.shape}.")
     unique, counts = np.unique(ids, return_counts=True)
@@ -107,19 +107,22 @@ def class_name_tuple(given: Sequence[str] | None, labels: np.ndarray) -> tuple[s
         return tuple(str(c) for c in range(needed))
     if len(given) < needed or (labels.ndim == 2 and len(given) != needed):
         raise GraphError(f"The labels have {needed} classes, but there are {len(given)} class names.")
-    return tuple(str(name) for name in given)
+    return _all_different(given, "class")
 
 
 def feature_name_tuple(given: Sequence[str] | None, features: int) -> tuple[str, ...]:
     if given is None:
         return tuple(map(str, range(features)))
-    names = tuple(map(str, given))
-    if len(names) != features:
-        raise GraphError(f"There are {features} features, but {len(names)} feature names.")
-    if len(set(names)) < features:
-        twice = next(name for name, times in Counter(names).items() if times > 1)
-        raise GraphError(f"The feature name {twice!r} stands for more than one feature.")
-    return names
+    if len(given) != features:
+        raise GraphError(f"There are {features} features, but {len(given)} feature names.")
+    return _all_different(given, "feature")
+
+
+def _all_different(given: Sequence[str], what: str) -> tuple[str, ...]:
+    names = Counter(map(str, given))
+    if len(names) < len(given):
+        raise GraphError(f"The {what} name {names.most_common(1)[0][0]!r} stands for more than one {what}.")
+    return tuple(names)
 
 
 def check_split(graph: Graph) -> None:

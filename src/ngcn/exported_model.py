@@ -60,6 +60,9 @@ class Model(nn.Module):
 
     def adjacency(self, edges: Tensor, weights: Tensor | None, nodes: int) -> Tensor:
         """Normalised: an edge counts both ways, with the larger weight, and every node is its own neighbour."""
+        edges = edges.long()  # numbers of pairs can be too large for less
+        if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < nodes:
+            raise ValueError(f"edges are between nodes 0 to {nodes - 1}, not {int(edges.min())} to {int(edges.max())}.")
         if weights is None:
             weights = torch.ones(edges.shape[1])
         once, number = torch.unique(edges[0] * nodes + edges[1], return_inverse=True)

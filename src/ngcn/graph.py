@@ -31,7 +31,8 @@ __all__ = ["UNKNOWN", "Graph", "GraphError"]
 class Graph:
     """A graph with node features, some labels, and the split into training, validation and test nodes.
 
-    A ``Graph`` checks itself once, when it is made, and is read-only from then on: whoever holds one may rely on it.
+    A ``Graph`` checks itself once, when it is made of copies of what is given. Its fields cannot be replaced, and their
+    entries are not to be changed: whoever holds one relies on it.
 
     Args:
         adjacency: ``(nodes, nodes)`` edge weights, any scipy sparse format; 1 for an unweighted edge. Self-connections
@@ -40,7 +41,7 @@ class Graph:
         labels: ``(nodes,)`` class numbers with -1 for unknown, or a ``(nodes, classes)`` 0/1 matrix for multi-label.
         train, val, test: ``(nodes,)`` boolean masks; at most one of them holds for a node.
         node_ids: ``(nodes,)`` the names of the nodes in the user's world; numbers from 0 if not given.
-        class_names: one name per class; ``"0", "1", ...`` if not given.
+        class_names: one name per class, all different; ``"0", "1", ...`` if not given.
         feature_names: one name per feature, all different; ``"0", "1", ...`` if not given.
         name: what to call the graph in tables and messages.
 
@@ -100,6 +101,13 @@ class Graph:
     def classes(self) -> int:
         assert self.class_names is not None
         return len(self.class_names)
+
+    @property
+    def unlabelled(self) -> np.ndarray:
+        """``(nodes,)`` mask: whose label is not known; for multi-label, the nodes without any that are in no split."""
+        if self.multilabel:
+            return ~(self.labels.any(axis=1) | self.train | self.val | self.test)
+        return self.labels == UNKNOWN
 
     def with_split(self, train: np.ndarray, val: np.ndarray, test: np.ndarray) -> Graph:
         """The same graph with other masks."""

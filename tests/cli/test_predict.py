@@ -12,7 +12,7 @@ import pytest
 from typer.testing import Result
 
 from ngcn.training import Run
-from ngcn.training.predict import predict, unlabelled
+from ngcn.training.predict import predict
 
 Ngcn = Callable[..., Result]
 QUICK = ("--model", "gcn", "--steps", "40", "--out", "run")
@@ -165,7 +165,7 @@ def test_python(ngcn: Ngcn) -> None:
     write("crowds")
     ngcn("train", "crowds", "--ignore", "town", *QUICK)
     run = Run.open("run")
-    table = predict(run, nodes=unlabelled(run.graph()))
+    table = predict(run, nodes=run.graph().unlabelled)
     assert len(table) == 20 and table["confidence"].between(0.5, 1).all()
     other = predict(run, run.read("crowds/"))
     pd.testing.assert_frame_equal(other[other["id"].isin(table["id"])].reset_index(drop=True), table, rtol=1e-4)

@@ -1,6 +1,7 @@
 from dataclasses import fields, replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import yaml
 
@@ -171,8 +172,18 @@ def test_another_model_brings_its_own_defaults(tmp_path) -> None:
     other = Config.from_file(path, model="gcn")
     assert (other.powers, other.replicas, other.classifier, other.steps) == ((1,), 1, "identity", 7)
     assert Config.from_file(path, model="ngcn").powers == (0, 1, 2, 3, 4, 5)
+    path.write_text("powers: 3\nclassifier: fc\n")  # of the default model, though it does not name it
+    assert Config.from_file(path, model="ngcn") == Config(powers=3, classifier="fc")
+    assert Config.from_file(path, model="nsage") == Config(model="nsage")
 
 
 def test_seed_beyond_the_generator_is_refused() -> None:
     with pytest.raises(ConfigError, match="seed must be below"):
         Config(seed=2**32)
+    with pytest.raises(ConfigError, match="the last one would be 4294967296"):
+        Config(seed=2**32 - 1, seeds=2)
+
+
+def test_numpys_whole_numbers_are_whole_numbers() -> None:
+    config = Config(seed=np.int64(3), replicas=np.arange(3)[2])
+    assert config == Config(seed=3, replicas=2) and type(config.seed) is type(config.replicas) is int

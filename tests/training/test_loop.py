@@ -56,6 +56,7 @@ def test_without_validation_nodes_the_last_step_is_kept(graph: Graph) -> None:
     graph = graph.with_split(graph.train | graph.val, graph.val & False, graph.test)
     result = loop_module.fit(graph, replace(SMALL, patience=3), seed=0)
     assert result.best_step == result.steps == 25 and result.val_scores == {}
+    assert "val=nan" in repr(result)
     assert np.isfinite(result.history["loss"]).all() and np.isnan(result.history["val"]).all()
     longer = loop_module.fit(graph, replace(SMALL, steps=26), seed=0)
     assert not same_weights(result, longer) and longer.history["loss"][:25] == result.history["loss"]

@@ -234,17 +234,34 @@ def test_training_that_comes_to_nothing_leaves_what_was_there(graph: Graph, tmp_
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == ["mine", "mine/.hidden"]
 
 
-def test_leftovers_of_a_killed_process_do_no_harm(graph: Graph, tmp_path: Path) -> None:
-    leftover = tmp_path / "run" / ".config.yaml.123.tmp"
-    leftover.parent.mkdir()
-    leftover.write_text("half")
+@pytest.mark.parametrize("content", [None, "step,loss\n1,0.5\n", "step,loss,val_loss,val\n1,0.5,?,?\n"])
+def test_damaged_metrics_are_named(graph: Graph, tmp_path: Path, content: str | None) -> None:
     train(graph, SMALL, folder=tmp_path / "run")
-    assert not leftover.exists()
+    path = tmp_path / "run" / "seed-0" / "metrics.csv"
+    path.unlink()
+    if content is not None:
+        path.write_text(content)
+    with pytest.raises(RunError, match=r"metrics\.csv is damaged or missing"):
+        Run.open(tmp_path / "run").result(graph, 0)
+
+
+def test_leftovers_of_a_killed_process_do_no_harm(graph: Graph, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    leftovers = [run / ".config.yaml.123.tmp", run / "seed-0" / ".metrics.csv.45.tmp"]
+    train(graph, SMALL, folder=run)
+    others = [run / ".notes.tmp", run / ".mine" / ".a.1.tmp"]  # what is not ours stays
+    for path in (*leftovers, *others):
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("half")
+    train(graph, SMALL, folder=run, resume=True)
+    assert not any(path.exists() for path in leftovers) and all(path.exists() for path in others)
 
 
 def test_default_folders_are_numbered(in_folder: Path) -> None:
     base = Path("runs/cora-ngcn-attention-K2-r1")
     assert default_folder(SMALL, resume=True) == base
     assert [default_folder(SMALL) for _ in range(3)] == [base, Path(f"{base}-2"), Path(f"{base}-3")]
+    assert default_folder(SMALL, resume=True) == Path(f"{base}-3")
+    Path(f"{base}-2").rmdir()
     assert default_folder(SMALL, resume=True) == Path(f"{base}-3")
     assert default_folder(replace(SMALL, dataset="../my graph")).parent == Path("runs")

@@ -4,8 +4,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from ngcn.graph import Graph
+from ngcn.ops import set_num_threads
 from ngcn.training import Config, TrainingError, train, train_seeds
 
 SMALL = Config(powers=2, replicas=1, hidden=4, steps=12, seeds=3)
@@ -67,6 +69,28 @@ def test_one_seed_takes_no_process(graph: Graph, tmp_path: Path) -> None:
         graph, replace(SMALL, seeds=1, seed=7), tmp_path / "run", on_progress=lambda b: boards.append(b.copy())
     )
     assert list(run.seeds) == [7] and run.finished(7) and boards[-1][0, 0] == 12
+
+
+@pytest.mark.parametrize("seeds", [1, 2])
+def test_an_error_while_showing_progress_stops_the_training_and_comes_up(
+    graph: Graph, tmp_path: Path, seeds: int
+) -> None:
+    def show(board: np.ndarray) -> None:
+        raise RuntimeError("the screen is gone")
+
+    with pytest.raises(RuntimeError, match="the screen is gone"):
+        train_seeds(graph, replace(SMALL, seeds=seeds, steps=10**6), tmp_path / "run", threads=1, on_progress=show)
+
+
+def test_threads_are_as_before(graph: Graph, tmp_path: Path) -> None:
+    before = torch.get_num_threads()
+    try:
+        set_num_threads(2)
+        for seeds in (1, 2):
+            train_seeds(graph, replace(SMALL, seeds=seeds, steps=2), tmp_path / f"{seeds}", threads=1)
+            assert torch.get_num_threads() == 2
+    finally:
+        set_num_threads(before)
 
 
 def test_one_worker_trains_all_seeds_too(graph: Graph, finished: tuple[Path, list[np.ndarray]], tmp_path: Path) -> None:

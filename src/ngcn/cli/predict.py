@@ -39,7 +39,6 @@ def predict(
     with _screen.busy("Predicting"):
         from ngcn.training.checkpoint import RunError
         from ngcn.training.predict import predict as predictions
-        from ngcn.training.predict import unlabelled
         from ngcn.training.run import Run
 
         opened = Run.open(run)
@@ -49,7 +48,7 @@ def predict(
         known = opened.graph() if graph is None else opened.read(graph, edges=edges, feature_table=feature_table)
         if threshold != 0.5 and not known.multilabel:
             raise RunError(f"{run} predicts one label per node, the likeliest, so there is no threshold to set.")
-        nodes = unlabelled(known)
+        nodes = known.unlabelled
         table = predictions(opened, known, nodes=None if everything or not nodes.any() else nodes, threshold=threshold)
     if not everything and not nodes.any():
         _screen.note(f"All nodes of {known.name} have labels, so all are predicted.")

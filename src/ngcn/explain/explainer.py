@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ngcn.explain.explanation import Explanation, Feature, Neighbour, Ring, Vote
 from ngcn.explain.watched import Watched
-from ngcn.graph import UNKNOWN, Graph, GraphError
+from ngcn.graph import Graph, GraphError
 from ngcn.nn import Network
 from ngcn.nn.polynomial import Polynomial
 from ngcn.ops import Features, Operator
@@ -220,9 +220,10 @@ def _hint(text: str, names: list[str]) -> str:
 def _truth(graph: Graph, node: int) -> list[str] | None:
     """The known classes of a node; None if they are unknown."""
     assert graph.class_names is not None
-    if graph.multilabel:
-        return [graph.class_names[int(c)] for c in np.flatnonzero(graph.labels[node])]
-    return None if graph.labels[node] == UNKNOWN else [graph.class_names[graph.labels[node]]]
+    if graph.unlabelled[node]:
+        return None
+    known = np.flatnonzero(graph.labels[node]) if graph.multilabel else [graph.labels[node]]
+    return [graph.class_names[int(c)] for c in known]
 
 
 def _largest(values: np.ndarray, most: int, among: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
+from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -80,9 +81,10 @@ def choice(name: str, value: object, known: Sequence[str] | Mapping[str, Any]) -
         raise ConfigError(f"{name} must be one of {', '.join(known)}, not {value!r}{hint}")
 
 
-def whole(name: str, value: object, least: int) -> None:
-    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+def whole(name: str, value: Any, least: int) -> int:
+    if not isinstance(value, Integral) or isinstance(value, bool) or value < least:  # numpy's count too
         raise ConfigError(f"{name} must be a whole number of {least} or more, not {value!r}.")
+    return int(value)
 
 
 def number(name: str, value: Any, what: str, fits: Any) -> float:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,6 +38,7 @@ def write_json(path: Path, value: dict[str, Any]) -> None:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """What a killed process left half-written."""
-    for leftover in folder.rglob(".*.tmp"):
-        leftover.unlink(missing_ok=True)
+    """What a killed process left half-written in this folder."""
+    for leftover in folder.glob(".*.tmp"):
+        if re.fullmatch(r"\..+\.\d+\.tmp", leftover.name):  # as `atomic` calls them
+            leftover.unlink(missing_ok=True)

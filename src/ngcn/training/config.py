@@ -97,10 +97,10 @@ class Config:
         if not re.fullmatch(r"planetoid|random:[1-9][0-9]*", self.split):
             raise ConfigError(f"split must be planetoid or random:N, such as random:20, not {self.split!r}.")
         check.choice("features", self.features, FEATURES)
-        check.whole("seeds", self.seeds, least=1)
-        check.whole("seed", self.seed, least=0)
-        if self.seed + self.seeds > 2**32:  # torch's generator has no more
-            raise ConfigError(f"seed must be below 4294967296, not {self.seed}.")
+        put("seeds", check.whole("seeds", self.seeds, least=1))
+        put("seed", check.whole("seed", self.seed, least=0))
+        if (last := self.seed + self.seeds - 1) >= 2**32:  # torch's generator has no more
+            raise ConfigError(f"seed must be below 4294967296, and the last one would be {last}.")
         if self.model in BASELINES:
             put("settings", _baseline_settings(self, BASELINES[self.model]))
         else:
@@ -131,9 +131,9 @@ class Config:
         put("powers", check.powers(self.powers))
         check.choice("classifier", self.classifier, CLASSIFIERS)
         for name in ("replicas", "hidden", "layers", "steps"):
-            check.whole(name, getattr(self, name), least=1)
+            put(name, check.whole(name, getattr(self, name), least=1))
         if self.patience is not None:
-            check.whole("patience", self.patience, least=1)
+            put("patience", check.whole("patience", self.patience, least=1))
         put("lr", check.number("lr", self.lr, "above 0", lambda x: x > 0))
         put("dropout", check.number("dropout", self.dropout, "from 0 up to but not including 1", lambda x: 0 <= x < 1))
         put("l2", check.number("l2", self.l2, "of 0 or more", lambda x: x >= 0))
@@ -188,7 +188,7 @@ class Config:
             cls(**values)  # so that the file is blamed for its own mistakes only
         except ConfigError as error:
             raise ConfigError(f"In the config file {path}, {error}") from None
-        if given.get("model", values.get("model")) != values.get("model"):  # what the file says of another model
+        if "model" in given and given["model"] != values.get("model", cls.model):  # the file is about another one
             from ngcn.baselines import BASELINES
 
             of_the_other = NETWORK_SETTINGS if given["model"] in BASELINES else MODEL_SETTINGS

@@ -100,7 +100,8 @@ def fit(
 ) -> Result:
     """Train the initialisation ``seed``, from the checkpoint in its ``folder`` if there is one, and write it there.
 
-    Without validation nodes there is nothing to choose a step by: the last one is kept, and ``val`` is nan throughout.
+    Without validation nodes there is nothing to choose a step by: the last one is kept, and ``val`` is nan throughout,
+    which a folder cannot hold.
     """
     return fit_together(graph, config, {seed: folder}, on_step and (lambda _, step: on_step(step)))[0]
 

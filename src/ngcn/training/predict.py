@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ngcn.graph import UNKNOWN, Graph
+from ngcn.graph import Graph
 from ngcn.training.run import Run
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ def predict(
     Args:
         run: the run.
         graph: another graph than the one trained on, as :meth:`Run.read` reads it.
-        nodes: ``(nodes,)`` mask of the nodes wanted; all if not given. :func:`unlabelled` makes one.
+        nodes: ``(nodes,)`` mask of the nodes wanted, such as ``graph.unlabelled``; all if not given.
         threshold: for multi-label, the probability from which on a label is predicted. Predicted labels are joined
             with ``|``, and the confidence is the mean over all labels of how sure it is that they do or do not hold.
     """
@@ -43,10 +43,3 @@ def predict(
         decided, confidence = classes[chances.argmax(axis=1)], chances.max(axis=1)
     table = pd.DataFrame({"id": graph.node_ids[rows], "prediction": decided, "confidence": confidence})
     return table.join(pd.DataFrame(chances, columns=[f"p_{name}" for name in classes]))
-
-
-def unlabelled(graph: Graph) -> np.ndarray:
-    """Whose label is not known; for multi-label, the nodes without any that are in no split."""
-    if graph.multilabel:
-        return ~(graph.labels.any(axis=1) | graph.train | graph.val | graph.test)
-    return graph.labels == UNKNOWN

@@ -19,12 +19,13 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields
 from hashlib import sha256
 from itertools import count
+from math import nan
 from pathlib import Path
 from statistics import mean, stdev
 from typing import Any
 
 from safetensors import SafetensorError
-from safetensors.torch import save
+from safetensors.torch import load, save
 
 from ngcn.data import DatasetError, load_dataset
 from ngcn.data.assemble import Trained
@@ -33,7 +34,7 @@ from ngcn.graph import Graph, GraphError
 from ngcn.nn import Network
 from ngcn.ops import Features, Operator
 from ngcn.training._files import atomic, remove_leftovers, write_json, write_text
-from ngcn.training.checkpoint import RunError, read, steps_taken
+from ngcn.training.checkpoint import RunError, steps_taken
 from ngcn.training.config import Config
 from ngcn.training.setup import build, build_inputs, load_graph, prepare
 from ngcn.training.trained_on import TrainedOn
@@ -45,7 +46,8 @@ HISTORY = ("loss", "val_loss", "val")  # columns of metrics.csv after the step
 class Result:
     """One trained initialisation: its scores, how training went, and the network at its best validation step.
 
-    ``val`` and ``test`` are the score named ``metric``, a share of 1; ``test`` is ``None`` without test nodes.
+    ``val`` and ``test`` are the score named ``metric``, a share of 1; ``test`` is ``None`` without test nodes, and
+    ``val`` nan without validation nodes.
     ``status`` is complete, early or diverged, and ``stopped`` says the same in a sentence.
     """
 
@@ -64,7 +66,7 @@ class Result:
 
     @property
     def val(self) -> float:
-        return self.val_scores[self.metric]
+        return self.val_scores.get(self.metric, nan)
 
     @property
     def test(self) -> float | None:
@@ -132,6 +134,7 @@ class Run:
         remove_leftovers(run.folder)
         for seed in run.seeds:
             run.seed_folder(seed).mkdir(exist_ok=True)
+            remove_leftovers(run.seed_folder(seed))
             if run.finished(seed):
                 (run.seed_folder(seed) / "checkpoint.safetensors").unlink(missing_ok=True)
         write_text(run.folder / "config.yaml", config.to_yaml())
@@ -225,10 +228,11 @@ class Run:
             )
         network = build(graph, self.config)
         try:
-            found = sha256(path.read_bytes()).hexdigest()
+            content = path.read_bytes()
+            found = sha256(content).hexdigest()
             if self.scores(seed).get("weights_sha256", found) != found:  # runs of 0.1.0 have no checksum
                 raise RunError(f"{path} is damaged: it is not the file that training wrote; train again.")
-            network.load_state_dict(read(path)[0])
+            network.load_state_dict(load(content))
         except OSError as trouble:
             raise RunError(f"The weights {path} cannot be read: {trouble.strerror}.") from None
         except (SafetensorError, RuntimeError):
@@ -240,10 +244,14 @@ class Run:
 
     def result(self, graph: Graph, seed: int) -> Result:
         """A finished seed, as training returned it."""
-        with (self.seed_folder(seed) / "metrics.csv").open(newline="") as file:
-            rows = list(csv.DictReader(file))
+        path = self.seed_folder(seed) / "metrics.csv"
+        try:
+            with path.open(newline="") as file:
+                rows = list(csv.DictReader(file))
+            history = {name: [float(row[name]) for row in rows] for name in HISTORY}
+        except (OSError, KeyError, ValueError, TypeError):
+            raise RunError(f"{path} is damaged or missing; train again to get it.") from None
         values = {key: value for key, value in self.scores(seed).items() if key in SCORES}
-        history = {name: [float(row[name]) for row in rows] for name in HISTORY}
         return Result(**values, history=history, network=self.network(graph, seed))
 
     def summary(self) -> dict[str, Any]:
@@ -303,14 +311,15 @@ def write_seed(folder: Path, result: Result) -> None:
 def default_folder(config: Config, resume: bool = False) -> Path:
     """``runs/<name>``, with a number where that is taken; for ``resume`` the newest that is there."""
     base = Path("runs") / re.sub(r"[^\w.+-]+", "-", config.name)
+    if resume:
+        names = re.compile(rf"{re.escape(base.name)}(?:-(\d+))?")
+        found = [(int(name[1] or 1), path) for path in base.parent.glob("*") if (name := names.fullmatch(path.name))]
+        return max(found, default=(1, base))[1]
     for number in count(1):
         folder = base if number == 1 else base.with_name(f"{base.name}-{number}")
-        if resume and not base.with_name(f"{base.name}-{number + 1}").exists():
+        try:
+            folder.mkdir(parents=True)  # claims the name, so that two runs that start at once get two folders
             return folder
-        if not resume:
-            try:
-                folder.mkdir(parents=True)  # claims the name, so that two runs that start at once get two folders
-                return folder
-            except FileExistsError:
-                continue
+        except FileExistsError:
+            continue
     raise AssertionError

@@ -22,6 +22,7 @@ from joblib.externals import loky
 
 from ngcn.graph import Graph
 from ngcn.ops import set_num_threads
+from ngcn.ops.threads import threads_as_before
 from ngcn.training.checkpoint import RunError
 from ngcn.training.config import Config
 from ngcn.training.loop import Step, fit, fit_together, rehearse
@@ -63,7 +64,7 @@ def train_seeds(
     rehearse(graph, config)  # also, workers that start at once need not compile at once
     run = Run.start(folder or default_folder(config, resume), config, graph, resume)
     scratch_folder = tempfile.TemporaryDirectory(prefix="ngcn-")
-    with run.kept_if_useful(), graceful(run.folder) as signals, scratch_folder as scratch:
+    with run.kept_if_useful(), graceful(run.folder) as signals, scratch_folder as scratch, threads_as_before():
         board = Board(Path(scratch) / "board", config.seeds, "w+")
         for row, seed in enumerate(run.seeds):
             if run.finished(seed):
@@ -84,6 +85,8 @@ def _train_here(graph: Graph, run: Run, board: Board, signals: Signals, threads:
     def on_step(step: Step) -> None:
         board.seeds[0] = step.step, step.best_step, step.best_val
         signals.check()
+        if board.stop.any():
+            raise Interrupted
 
     if not run.finished(run.config.seed):
         fit(graph, run.config, run.config.seed, folder=run.seed_folder(run.config.seed), on_step=on_step)
@@ -176,15 +179,23 @@ def _pin(claims: Path, workers: int) -> None:
 
 @contextmanager
 def _watch(board: Board, signals: Signals, on_progress: Callable[[np.ndarray], None] | None) -> Iterator[None]:
-    """Meanwhile, from a thread: show the board, and pass a signal on to the workers."""
+    """Meanwhile, from a thread: show the board, and pass a signal on to the workers.
+
+    An error of ``on_progress`` stops them as well, and comes up here.
+    """
     over = threading.Event()
+    failed: list[Exception] = []
 
     def watch() -> None:
-        while not over.wait(POLL_SECONDS):
-            if signals.signum is not None:
-                board.stop[:] = 1
-            if on_progress:
-                on_progress(board.seeds)
+        try:
+            while not over.wait(POLL_SECONDS):
+                if signals.signum is not None:
+                    board.stop[:] = 1
+                if on_progress:
+                    on_progress(board.seeds)
+        except Exception as error:
+            failed.append(error)
+            board.stop[:] = 1
 
     watcher = threading.Thread(target=watch, daemon=True)
     watcher.start()
@@ -193,5 +204,7 @@ def _watch(board: Board, signals: Signals, on_progress: Callable[[np.ndarray], N
     finally:
         over.set()
         watcher.join()
+        if failed:
+            raise failed[0]
         if on_progress:
             on_progress(board.seeds)

@@ -52,7 +52,7 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     dense = dense[seen] if seen.any() else dense
     mean, deviation = dense.mean(axis=0, dtype=np.float64), dense.std(axis=0, dtype=np.float64)
     zero_one = ((dense == 0) | (dense == 1)).all(axis=0)
-    constant = deviation <= 1e-6 * np.abs(mean)  # rounding leaves a little
+    constant = deviation <= 1e-12 * np.abs(mean)  # rounding leaves a little
     mean, deviation = np.where(zero_one, 0, mean), np.where(zero_one | constant, 1, deviation)
     return Preparation(how, mean.astype(np.float32), deviation.astype(np.float32))
 
