@@ -180,7 +180,8 @@ def test_the_truth_of_several_labels_may_be_none_or_unknown() -> None:
     graph = random_graph(multilabel=True)
     labels = graph.labels * (np.arange(30) > 1)[:, None]
     in_split = np.arange(30) != 0  # node 0 has no label that is known, node 1 is known to have none
-    graph = Graph(graph.adjacency, graph.features, labels, *(m & in_split for m in (graph.train, graph.val, graph.test)))
+    split = [mask & in_split for mask in (graph.train, graph.val, graph.test)]
+    graph = Graph(graph.adjacency, graph.features, labels, *split)
     explained = explainer("gcn", "identity", graph=graph)
     assert explained.explain(0, exact=False).truth is None
     assert explained.explain(1, exact=False).truth == []

@@ -10,7 +10,7 @@ import pytest
 from training.conftest import crowds
 from typer.testing import CliRunner, Result
 
-from ngcn.baselines import BASELINES
+from ngcn.baselines import BASELINES, BaselineError
 from ngcn.cli import app
 from ngcn.explain import explain_node
 from ngcn.training import Config, ConfigError, Run, RunError, train, train_seeds
@@ -43,6 +43,18 @@ def test_settings_on_the_command_line(ngcn: Ngcn) -> None:
     for wrong in (("--set", "alpha"), ("--set", "alpha=[")):
         refused = ngcn("train", "cora", "--model", "label-spreading", *wrong)
         assert refused.exit_code == 2 and "--set takes NAME=VALUE" in refused.stderr
+
+
+@pytest.mark.parametrize("model", BASELINES)
+def test_no_number_may_be_anything(model: str) -> None:
+    for setting in fields(BASELINES[model]):
+        if type(setting.default) in (int, float):
+            kind = type(setting.default)
+            with pytest.raises(ConfigError, match=rf"^{setting.name} must be .*, not -1"):
+                Config(model=model, settings={setting.name: kind(-1)})
+            if kind is float:
+                with pytest.raises(BaselineError, match=rf"{setting.name} must be .*, not inf"):
+                    BASELINES[model](**{setting.name: float("inf")})
 
 
 def test_a_run_comes_back_from_its_folder(tmp_path: Path) -> None:

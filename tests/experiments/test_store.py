@@ -1,5 +1,7 @@
 """The store: what is put is there, in one file or many, whoever asks; and a cell belongs to one process at a time."""
 
+import errno
+import fcntl
 import os
 import signal
 import subprocess
@@ -8,6 +10,7 @@ import sys
 import pytest
 
 from ngcn.experiments.cell import Cell, Setup
+from ngcn.experiments.runner import run
 from ngcn.experiments.store import Store, StoreError
 from ngcn.training import Config
 
@@ -95,3 +98,12 @@ def test_a_cell_belongs_to_one_process_until_it_ends_however_it_ends(tmp_path):
         holder.wait()
     with Store(tmp_path).claim(CELLS[0]) as mine:
         assert mine
+
+
+def test_a_folder_without_locks_is_named(tmp_path, monkeypatch):
+    def lockf(*args):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "lockf", lockf)
+    with pytest.raises(StoreError, match=r"without locks \(No locks available\).* choose another --results"):
+        run(CELLS[:1], Store(tmp_path), jobs=1)

@@ -51,8 +51,8 @@ def test_a_network_says_what_does_not_fit_it(A_hat: Operator, X: Features) -> No
     for what, inputs in {
         "W has the shape 1 x .* it must be any x 3 x any": (A_hat, Features(np.ones((nodes, 3)))),
         f"X has 7 rows, but the graph {nodes} nodes": (A_hat, Features(np.ones((7, features)))),
-        "W .* and the type float64; it must be .* of float32": (A_hat, Features(np.ones((nodes, features), np.float32))),
-        "Z .* and the type float64; it must be .* of float32": (single, X),
+        "W .* the type float64; it must be .* of float32": (A_hat, Features(X.matrix.astype(np.float32))),
+        "Z .* the type float64; it must be .* of float32": (single, X),
     }.items():
         with pytest.raises(ValueError, match=what):
             network(*inputs)

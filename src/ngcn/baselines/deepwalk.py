@@ -41,11 +41,6 @@ class DeepWalk(Baseline):
     q: float = 1.0  # node2vec: how unlikely it is to go away from the node before
     C: float = 0.1  # of the logistic regression, the inverse of its L2
 
-    def __post_init__(self) -> None:
-        for name in ("dimensions", "walks", "length", "window", "p", "q", "C"):
-            if not 0 < getattr(self, name) < float("inf"):
-                raise BaselineError(f"{name} must be above 0, not {getattr(self, name)}.")
-
     def fit(self, graph: Graph, seed: int) -> None:
         from sklearn.linear_model import LogisticRegression
         from sklearn.multiclass import OneVsRestClassifier

@@ -21,7 +21,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from ngcn.baselines.protocol import Baseline, BaselineError
+from ngcn.baselines.protocol import Baseline
 from ngcn.graph import Graph
 from ngcn.nn import build_network
 from ngcn.ops import Features, normalize
@@ -40,15 +40,6 @@ class KipfGCN(Baseline):
     l2: float = 5e-4
     steps: int = 200
     window: int = 10
-
-    def __post_init__(self) -> None:
-        for name in ("hidden", "steps", "window"):
-            if getattr(self, name) < 1:
-                raise BaselineError(f"{name} must be 1 or more, not {getattr(self, name)}.")
-        if not 0 <= self.dropout < 1:
-            raise BaselineError(f"dropout must be from 0 up to but not including 1, not {self.dropout}.")
-        if self.lr <= 0 or self.l2 < 0:
-            raise BaselineError(f"lr must be above 0 and l2 0 or more, not {self.lr} and {self.l2}.")
 
     def fit(self, graph: Graph, seed: int) -> None:
         A_hat, X = normalize(graph.adjacency), Features(graph.features)

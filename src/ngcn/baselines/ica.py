@@ -42,12 +42,9 @@ class ICA(Baseline):
     iterations: int = 10
 
     def __post_init__(self) -> None:
-        if self.C <= 0:
-            raise BaselineError(f"C must be above 0, not {self.C}.")
+        super().__post_init__()
         if self.statistic not in ("count", "proportion"):
             raise BaselineError(f"statistic must be count or proportion, not {self.statistic!r}.")
-        if self.iterations < 1:
-            raise BaselineError(f"iterations must be 1 or more, not {self.iterations}.")
 
     def fit(self, graph: Graph, seed: int) -> None:
         from sklearn.linear_model import LogisticRegression

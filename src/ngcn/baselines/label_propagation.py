@@ -22,7 +22,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.baselines.protocol import Baseline, BaselineError, one_hot, shares, solve, undirected
+from ngcn.baselines.protocol import Baseline, one_hot, shares, solve, undirected
 from ngcn.graph import Graph
 
 
@@ -57,10 +57,6 @@ class LabelSpreading(Baseline):
     reads_features: ClassVar[bool] = False
 
     alpha: float = 0.98
-
-    def __post_init__(self) -> None:
-        if not 0 < self.alpha < 1:
-            raise BaselineError(f"alpha must be between 0 and 1, not {self.alpha}.")
 
     def fit(self, graph: Graph, seed: int) -> None:
         W, Y = undirected(graph), one_hot(graph)

@@ -23,7 +23,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 from scipy.special import softmax
 
-from ngcn.baselines.protocol import Baseline, BaselineError, one_hot, solve, undirected
+from ngcn.baselines.protocol import Baseline, one_hot, solve, undirected
 from ngcn.graph import Graph
 
 
@@ -35,12 +35,6 @@ class ManifoldRegularization(Baseline):
 
     ambient: float = 1e-4  # gamma_A
     intrinsic: float = 10.0  # gamma_I
-
-    def __post_init__(self) -> None:
-        if self.ambient <= 0:
-            raise BaselineError(f"ambient must be above 0, not {self.ambient}.")
-        if self.intrinsic < 0:
-            raise BaselineError(f"intrinsic must be 0 or more, not {self.intrinsic}.")
 
     def fit(self, graph: Graph, seed: int) -> None:
         X, W = inputs(graph), undirected(graph)

@@ -56,11 +56,9 @@ class Planetoid(Baseline):
     lr: float = 0.01
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.length < 2 or self.window < 2:
             raise BaselineError(f"length and window must be 2 or more, not {self.length} and {self.window}.")
-        for name in ("positive", "walked"):
-            if not 0 <= getattr(self, name) <= 1:
-                raise BaselineError(f"{name} must be between 0 and 1, not {getattr(self, name)}.")
 
     def fit(self, graph: Graph, seed: int) -> None:
         torch.manual_seed(seed)

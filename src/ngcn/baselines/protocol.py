@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +16,16 @@ from ngcn.graph import Graph
 
 class BaselineError(ValueError):
     """A setting that a baseline cannot use; the message names it and says what would do."""
+
+
+# What a setting of this name may be, in whatever method; any other whole number is 1 or more
+LIMITS: dict[str, tuple[str, Callable[[float], bool]]] = {
+    **dict.fromkeys(("lr", "C", "p", "q", "ambient"), ("above 0", lambda x: x > 0)),
+    **dict.fromkeys(("l2", "weight", "margin", "intrinsic", "pretraining"), ("0 or more", lambda x: x >= 0)),
+    **dict.fromkeys(("positive", "walked"), ("between 0 and 1", lambda x: 0 <= x <= 1)),
+    "alpha": ("between 0 and 1", lambda x: 0 < x < 1),
+    "dropout": ("from 0 up to but not including 1", lambda x: 0 <= x < 1),
+}
 
 
 @dataclass(kw_only=True)
@@ -44,6 +55,13 @@ class Baseline(ABC):
     reads_features: ClassVar[bool] = True  # or does it look at the edges alone?
     auto_features: ClassVar[str] = "auto"  # what features=auto of a run means for it
     multilabel: ClassVar[bool] = False  # can it give a node several labels?
+
+    def __post_init__(self) -> None:
+        for name, value in vars(self).items():
+            if isinstance(value, int | float) and not isinstance(value, bool):
+                what, fits = LIMITS.get(name, ("1 or more", lambda x: x >= 1))
+                if not (fits(value) and value < float("inf")):
+                    raise BaselineError(f"{name} must be {what}, not {value}.")
 
     @abstractmethod
     def fit(self, graph: Graph, seed: int) -> None:

@@ -27,7 +27,7 @@ from torch import Tensor, nn
 
 from ngcn.baselines._learning import FeatureLinear, Peak, as_input, chances
 from ngcn.baselines._walks import random_walks
-from ngcn.baselines.protocol import Baseline, BaselineError, undirected
+from ngcn.baselines.protocol import Baseline, undirected
 from ngcn.graph import Graph
 from ngcn.ops import Features
 from ngcn.training.objective import loss
@@ -136,11 +136,6 @@ class _SampledSage(Baseline):
     dropout: float = 0.5  # on the input of both layers
     l2: float = 1e-5
     lr: float = 0.01
-
-    def __post_init__(self) -> None:
-        for name in ("hidden", "first", "second", "batch", "steps", "check"):
-            if getattr(self, name) < 1:
-                raise BaselineError(f"{name} must be 1 or more, not {getattr(self, name)}.")
 
     def fit(self, graph: Graph, seed: int) -> None:
         torch.manual_seed(seed)

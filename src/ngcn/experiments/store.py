@@ -109,9 +109,14 @@ class Store:
         with (self.folder / ".claims").open("a") as file:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(cell.key[:15], 16))
-            except OSError:
+            except (BlockingIOError, PermissionError):  # as systems say that another has it
                 yield False
                 return
+            except OSError as error:
+                raise StoreError(
+                    f"{self.folder} is on a file system without locks ({error.strerror}), which processes that share "
+                    "it need; choose another --results."
+                ) from None
             yield True  # closing the file gives it back
 
     def write_summary(self) -> None:

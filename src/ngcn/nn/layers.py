@@ -58,9 +58,9 @@ class TowerWeights(nn.Module):
 
 
 class GraphConvolution(nn.Module):
-    r"""One graph convolution of every tower: :math:`\hat{A}^{k_t} Z_t W_t`, the narrower side propagated (of X, always :math:`X W_t`).
+    r"""One graph convolution of every tower: :math:`\hat{A}^{k_t} Z_t W_t`, the narrower side propagated.
 
-    Arguments and shapes are those of :class:`TowerWeights`.
+    Of X it is always :math:`X W_t`. Arguments and shapes are those of :class:`TowerWeights`.
     """
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
