@@ -44,6 +44,8 @@ class Graph:
         class_names: one name per class, all different; ``"0", "1", ...`` if not given.
         feature_names: one name per feature, all different; ``"0", "1", ...`` if not given.
         name: what to call the graph in tables and messages.
+        node_columns: how many of the first features are columns of a table of nodes, which a model needs of every
+            graph; the others, such as words, a graph may lack.
 
     Example:
         >>> import numpy as np, scipy.sparse as sp
@@ -64,6 +66,7 @@ class Graph:
     class_names: Sequence[str] | None = None
     feature_names: Sequence[str] | None = None
     name: str = "graph"
+    node_columns: int = 0
 
     def __post_init__(self) -> None:
         def put(field: str, value: object) -> None:

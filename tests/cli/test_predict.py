@@ -102,6 +102,17 @@ def test_other_features_than_the_models_are_refused(ngcn: Ngcn, change: Callable
     assert cora.exit_code == 2 and "cora has 1433 features, but the model was trained with 3" in cora.stderr
 
 
+def test_a_column_may_not_be_missing_where_words_may(ngcn: Ngcn) -> None:
+    nodes = write("crowds")
+    Path("crowds/features.csv").write_text("id,feature\np00,sun\np01,moon\n")
+    assert ngcn("train", "crowds", "--one-hot", "town", *QUICK, "--steps", "2").exit_code == 0
+    Path("crowds/features.csv").write_text("id,feature\np00,sun\n")
+    assert ngcn("predict", "run", "crowds", "--out", "x.csv").exit_code == 0
+    nodes.drop(columns="height").to_csv("crowds/nodes.csv", index=False)
+    result = ngcn("predict", "run", "crowds", "--out", "x.csv")
+    assert result.exit_code == 2 and "4 features, but the model was trained with 5; 'height' is m" in result.stderr
+
+
 def test_files_that_changed_or_went_are_named(ngcn: Ngcn) -> None:
     nodes = write("crowds", town="Rome").drop(columns="town")
     nodes.to_csv("crowds/nodes.csv", index=False)

@@ -209,6 +209,8 @@ def test_words_that_a_model_does_not_know_do_not_count(tmp_path: Path, caplog: p
     graph = load_dataset(path, trained=Trained(("x", "y"), ("moon", "sun")))
     np.testing.assert_array_equal(graph.features.toarray(), [[0, 1], [0, 0]])
     assert "1 rows are of features that the model does not know" in caplog.text
+    with pytest.raises(DatasetError, match="g has 1 features, but the model was trained with 2; 'moon' is missing"):
+        load_dataset(path, trained=Trained(("x", "y"), ("moon", "sun"), node_columns=1))
     with pytest.raises(DatasetError, match="can only be used on its own graph"):
         load_dataset(
             write(tmp_path / "h", "id\na\nb\n", "source,target\na,b\n"), trained=Trained(("x", "y"), ("0", "1"))

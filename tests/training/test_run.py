@@ -189,7 +189,11 @@ def test_runs_of_other_versions(tmp_path: Path) -> None:
     train(cora, replace(SMALL, model="gcn", powers=None, classifier=None, steps=1), folder=run)
     known = Run.open(run).trained_on()
     text = (run / "graph.json").read_text()
-    (run / "graph.json").write_text(text.replace('"format": 1', '"format": 99').replace(ngcn.__version__, "9.9"))
+    values = json.loads(text)
+    del values["node_columns"]
+    (run / "graph.json").write_text(json.dumps(values | {"format": 1}))  # that of 0.1.0
+    assert Run.open(run).trained_on().feature_names == known.feature_names
+    (run / "graph.json").write_text(text.replace('"format": 2', '"format": 99').replace(ngcn.__version__, "9.9"))
     with pytest.raises(RunError, match=r"was made by ngcn 9\.9, .* install the newer version"):
         Run.open(run).trained_on()
     (run / "graph.json").unlink()  # 0.1.0 had none, and no checksum

@@ -21,11 +21,15 @@ Masks = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 
 class Trained(NamedTuple):
-    """The names of the classes and features of a model, for a graph that is read to be used with it."""
+    """The names of the classes and features of a model, for a graph that is read to be used with it.
+
+    ``node_columns`` as in :class:`~ngcn.Graph`; 0 where it is not known.
+    """
 
     class_names: Sequence[str]
     feature_names: Sequence[str]
     multilabel: bool = False
+    node_columns: int = 0
 
 
 def assemble(
@@ -40,6 +44,7 @@ def assemble(
     class_names: Sequence[str] | None = None,
     node_ids: np.ndarray | None = None,
     name: str = "graph",
+    node_columns: int = 0,
     split: str = "planetoid",
     seed: int = 0,
     trained: Trained | None = None,
@@ -98,6 +103,7 @@ def assemble(
         class_names=class_names,
         feature_names=feature_names,
         name=name,
+        node_columns=node_columns,
     )
 
 

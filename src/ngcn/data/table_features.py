@@ -30,8 +30,8 @@ def table_features(
     one_hot: Sequence[str],
     ignore: Sequence[str],
     trained: Trained | None,
-) -> tuple[Matrix | None, list[str] | None]:
-    """The features and their names; None where there are none.
+) -> tuple[Matrix | None, list[str] | None, int]:
+    """The features and their names, None where there are none, and how many of the first are of the nodes' columns.
 
     For a ``trained`` model they are put in its order; what it does not know of an open list (the values of a one-hot
     column, the rows of the table of features) is left out.
@@ -61,16 +61,18 @@ def table_features(
         block, values = _one_hot(nodes, column, known)
         blocks.append(block)
         names += values
+    node_columns = len(names)
     if feature_table is not None:
-        block, words = _long(feature_table, nodes, ids, None if known is None else known - set(names))
+        may_lack = None if trained is None else set(trained.feature_names[trained.node_columns :]) - set(names)
+        block, words = _long(feature_table, nodes, ids, may_lack)
         blocks.append(block)
         names += words
     if not blocks:
-        return None, None
+        return None, None, 0
     if len(set(names)) < len(names):
         twice = next(name for name in names if names.count(name) > 1)
         raise DatasetError(f"The feature {twice!r} of {nodes.name} is there twice; rename one, or --ignore the column.")
-    return _ordered(_joined(blocks, nodes), names, trained)
+    return *_ordered(_joined(blocks, nodes), names, trained), node_columns
 
 
 def _refuse_text(nodes: Table, columns: list[str]) -> None:

@@ -69,7 +69,7 @@ def graph_from_tables(
     special["label"] = nodes.find(label) if trained else nodes.need(label, "add it, or name another with --label COL.")
     given = [column for column in (id_column, *special.values()) if column]
     adjacency, ends = _adjacency(edges, nodes, ids)
-    features, names = table_features(nodes, given, ids, feature_table, one_hot, ignore, trained)
+    features, names, columns = table_features(nodes, given, ids, feature_table, one_hot, ignore, trained)
 
     labels, label_at = None, None
     labelled, class_names = np.zeros(len(ids), bool), trained.class_names if trained else None
@@ -94,6 +94,7 @@ def graph_from_tables(
         class_names=class_names,
         node_ids=as_integers(ids),
         name=name,
+        node_columns=columns,
         split=split,
         seed=seed,
         trained=trained,

@@ -203,7 +203,8 @@ class Run:
         if is_path(path):
             files = {name: getattr(self.config, name) for name in ("label", "one_hot", "ignore", "multilabel")}
             files |= {"edges": edges, "feature_table": feature_table}
-        graph = load_dataset(path, trained=Trained(known.class_names, known.feature_names, known.multilabel), **files)
+        trained = Trained(known.class_names, known.feature_names, known.multilabel, known.node_columns)
+        graph = load_dataset(path, trained=trained, **files)
         if graph.multilabel != known.multilabel:
             several = "several labels" if graph.multilabel else "one label"
             raise RunError(f"{path} has {several} per node, unlike the graph that {self.folder} was trained on.")

@@ -15,7 +15,7 @@ from ngcn.training._files import write_json
 from ngcn.training.checkpoint import RunError
 from ngcn.training.setup import Preparation
 
-FORMAT = 1  # of graph.json; one more when older versions of ngcn could not read it rightly
+FORMAT = 2  # of graph.json; one more when older versions of ngcn could not read it rightly
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class TrainedOn:
     class_names: tuple[str, ...]
     feature_names: tuple[str, ...]
     preparation: Preparation
+    node_columns: int = 0  # as in `Graph`; graph.json of format 1 has none
 
     @classmethod
     def of(cls, graph: Graph, preparation: Preparation) -> TrainedOn:
@@ -48,6 +49,7 @@ class TrainedOn:
             class_names=tuple(graph.class_names),
             feature_names=tuple(graph.feature_names),
             preparation=preparation,
+            node_columns=graph.node_columns,
         )
 
     def save(self, path: Path) -> None:
