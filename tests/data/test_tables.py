@@ -77,6 +77,26 @@ def test_every_kind_of_file_gives_the_same_graph(tmp_path: Path) -> None:
         assert load_dataset(f"{folder}/").fingerprint() == want, kind
 
 
+def test_the_index_of_a_frame_is_no_column(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    want = load_dataset(write(tmp_path / "zoo"))
+    frames = {name: pd.read_csv(f"{tmp_path}/zoo/{name}.csv", keep_default_na=False) for name in ("nodes", "edges")}
+    for name, frame in frames.items():
+        frame.index += 5
+        frame.to_csv(f"{tmp_path}/zoo/{name}.csv")
+    assert load_dataset(f"{tmp_path}/zoo").fingerprint() == want.fingerprint()
+    assert "zoo/nodes.csv: a column without a name ('') is left out; give it one if it is meant." in caplog.text
+    assert "zoo/edges.csv: a column" in caplog.text and "only source" not in caplog.text
+    read = [pd.read_csv(f"{tmp_path}/zoo/{name}.csv", keep_default_na=False) for name in frames]
+    assert Graph.from_pandas(*read).fingerprint() == want.fingerprint() and "the edges: a" in caplog.text
+    (tmp_path / "zoo/nodes.csv").unlink()
+    frames["nodes"].sample(frac=1, random_state=0).sort_values("id").to_parquet(tmp_path / "zoo/nodes.parquet")
+    assert load_dataset(f"{tmp_path}/zoo").fingerprint() == want.fingerprint()
+    assert "zoo/nodes.parquet: a column without a name ('__index_level_0__')" in caplog.text
+    bare = "id,label,split,,\na,x,train,,\nb,y,train,,\nc,x,val,,\n"  # commas at the end
+    graph = load_dataset(write(tmp_path / "g", bare, "source,target\na,b\n", ",id,feature\n0,a,sun\n"))
+    assert graph.feature_names == ("sun",)
+
+
 def test_files_may_have_any_name(tmp_path: Path) -> None:
     write(tmp_path / "zoo")
     (tmp_path / "zoo/nodes.csv").rename(tmp_path / "zoo/animals.csv")

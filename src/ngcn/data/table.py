@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import re
 import zlib
 from collections import Counter
 from difflib import get_close_matches
@@ -15,10 +16,12 @@ import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
+from ngcn.data.assemble import log
 from ngcn.data.catalog import DatasetError
 
 ENDINGS = (".csv", ".tsv", ".parquet")  # each may have .gz behind it
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"  # as str(int) writes it: 007 is a text
+_NAMELESS = r"|__index_level_\d+__|Unnamed: \d+"  # nothing, or what pandas writes and reads for it
 
 
 class Table:
@@ -32,6 +35,11 @@ class Table:
 
     def __init__(self, columns: pa.Table, name: str, first_row: int = 1) -> None:
         names = [str(column).strip() for column in columns.column_names]
+        if nameless := [column for column in names if re.fullmatch(_NAMELESS, column)]:
+            told = ", ".join(map(repr, nameless))
+            log.warning(f"{name}: a column without a name ({told}) is left out; give it one if it is meant.")
+            named = [place for place, column in enumerate(names) if column not in nameless]
+            columns, names = columns.select(named), [names[place] for place in named]
         if twice := [column for column, times in Counter(names).items() if times > 1]:
             raise DatasetError(f"{name} has more than one column {twice[0]!r}; rename or remove all but one.")
         self.columns = columns.rename_columns(names)
