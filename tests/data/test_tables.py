@@ -131,6 +131,17 @@ def test_one_hot_ignore_and_another_label(tmp_path: Path) -> None:
     np.testing.assert_array_equal(graph.features, [[3, 0, 1], [4, 1, 0], [5, 0, 0], [6, 0, 1]])
 
 
+def test_split_and_graph_can_be_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path / "g", NODES.replace("split,age", "Split,graph").replace("e,,,5", "e,,,"))
+    with pytest.raises(DatasetError, match=r"row 6, column 'graph': the graph .* is missing; .* --ignore graph"):
+        load_dataset(path)
+    graph = load_dataset(path, ignore=["split", "graph"])
+    assert graph.feature_names == ("height",) and graph.test.sum() == 0 and "g has no split" in caplog.text
+    for needed in ("id", "Label"):
+        with pytest.raises(DatasetError, match=f"'{needed.lower()}' of .*nodes.csv is needed; leave out --ignore"):
+            load_dataset(path, ignore=["graph", needed])
+
+
 def test_sparse_features_alone_and_beside_columns(tmp_path: Path) -> None:
     bare = "id,label,split\na,x,train\nb,y,train\nc,x,val\n"
     edges = "source,target\na,b\n"

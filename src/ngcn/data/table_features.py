@@ -28,7 +28,6 @@ def table_features(
     ids: pa.Array,
     feature_table: Table | None,
     one_hot: Sequence[str],
-    ignore: Sequence[str],
     trained: Trained | None,
 ) -> tuple[Matrix | None, list[str] | None, int]:
     """The features and their names, None where there are none, and how many of the first are of the nodes' columns.
@@ -36,16 +35,11 @@ def table_features(
     For a ``trained`` model they are put in its order; what it does not know of an open list (the values of a one-hot
     column, the rows of the table of features) is left out.
     """
-    if trained is not None:  # what was left out of the graph trained on may be missing here
-        ignore = [column for column in ignore if nodes.find(column)]
-    one_hot, ignore = (
-        [nodes.need(column, f"name one of these after {option}.") for column in columns]
-        for option, columns in (("--one-hot", one_hot), ("--ignore", ignore))
-    )
+    one_hot = [nodes.need(column, "name one of these after --one-hot.") for column in one_hot]
     for column in one_hot:
-        if column in ignore or column in not_features:
+        if column in not_features:
             raise DatasetError(f"The column {column!r} of {nodes.name} cannot be one-hot and something else at once.")
-    plain = [c for c in nodes.column_names if c not in (*not_features, *one_hot, *ignore)]
+    plain = [c for c in nodes.column_names if c not in (*not_features, *one_hot)]
     _refuse_text(nodes, plain)
     blocks: list[Matrix] = []
     names: list[str] = []

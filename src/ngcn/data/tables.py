@@ -56,7 +56,7 @@ def graph_from_tables(
         feature_table: ``id``, ``feature`` and optionally ``value``: sparse features, such as words.
         label: the column with the labels.
         one_hot: columns of text to make a feature of each value of.
-        ignore: columns to leave out.
+        ignore: columns to leave out, as if they were not there; ``split`` and ``graph`` may be among them.
         multilabel: a label is several with ``|`` between them; ``|`` alone says that none holds.
         split, seed, trained, name: as in :func:`~ngcn.data.assemble.assemble`.
     """
@@ -65,11 +65,17 @@ def graph_from_tables(
     if not len(ids):
         raise DatasetError(f"{nodes.name} has no rows, so the graph has no nodes.")
     _refuse_duplicates(nodes, id_column, ids)
-    special = {column: nodes.find(column) for column in ("split", "graph")}
+    if trained:  # what was left out of the graph trained on may be missing here
+        ignore = [column for column in ignore if nodes.find(column)]
+    ignored = [nodes.need(column, "name one of these after --ignore.") for column in ignore]
+    special = {key: None if (found := nodes.find(key)) in ignored else found for key in ("split", "graph")}
     special["label"] = nodes.find(label) if trained else nodes.need(label, "add it, or name another with --label COL.")
-    given = [column for column in (id_column, *special.values()) if column]
+    for column in (id_column, special["label"]):
+        if column in ignored:
+            raise DatasetError(f"The column {column!r} of {nodes.name} is needed; leave out --ignore {column}.")
+    given = [column for column in (id_column, *special.values(), *ignored) if column]
     adjacency, ends = _adjacency(edges, nodes, ids)
-    features, names, columns = table_features(nodes, given, ids, feature_table, one_hot, ignore, trained)
+    features, names, columns = table_features(nodes, given, ids, feature_table, one_hot, trained)
 
     labels, label_at = None, None
     labelled, class_names = np.zeros(len(ids), bool), trained.class_names if trained else None
@@ -183,7 +189,7 @@ def _graphs(nodes: Table, column: str, edges: Table, ends: tuple[np.ndarray, np.
     texts = nodes.texts(column)
     if texts.null_count:
         row = pc.index(texts.is_null(), True).as_py()
-        raise nodes.wrong(row, column, "the graph of the node is missing; fill it in, or leave the column out.")
+        raise nodes.wrong(row, column, f"the graph of the node is missing; fill it in, or --ignore {column}.")
     graph_of = texts.dictionary_encode().indices.to_numpy()
     across = graph_of[ends[0]] != graph_of[ends[1]]
     if across.any():
