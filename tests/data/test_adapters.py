@@ -180,11 +180,16 @@ def test_npz_of_edges(tmp_path: Path) -> None:
         "node_features": np.eye(9),
         "node_labels": np.arange(9) // 3 % 2,
     }
-    np.savez(tmp_path / "flat.npz", **arrays, **masks)
-    graph = load_dataset(f"{tmp_path}/")
+    for several in (masks, {name: rows.T for name, rows in masks.items()}):
+        np.savez(tmp_path / "flat.npz", **arrays, **several)
+        graph = load_dataset(f"{tmp_path}/")
+        assert [mask.nonzero()[0][0] for mask in (graph.train, graph.val, graph.test)] == [0, 1, 2]
     assert graph.train.nonzero()[0].tolist() == [0, 3, 6] and graph.adjacency.max() == 1 and graph.edges == 2
     like = load_dataset(f"{tmp_path}/", trained=Trained(["p", "q"], graph.feature_names))
     assert like.class_names == ("p", "q") and like.test.all()
+    np.savez(tmp_path / "flat.npz", **arrays, **(masks | {"val_masks": np.zeros((3, 3))}))
+    with pytest.raises(DatasetError, match=r"flat.npz .* A split has shape \(3, 3\); it needs a row .* of 9 nodes"):
+        load_dataset(f"{tmp_path}/")
 
 
 def test_folders_of_published_files(tiny: Path) -> None:

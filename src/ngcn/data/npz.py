@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from ngcn.data.assemble import Masks, Trained, assemble
 from ngcn.data.catalog import DatasetError
 from ngcn.data.table_features import bag_or_not
-from ngcn.graph import Graph
+from ngcn.graph import Graph, GraphError
 
 # What zipfile and numpy raise: RuntimeError is for what looks like encryption or a later version of zip
 DAMAGE = (OSError, EOFError, ValueError, RuntimeError, SyntaxError, MemoryError, zlib.error, zipfile.BadZipFile)
@@ -33,7 +33,7 @@ def read_npz(
     The two forms:
         - ``adj_{data,indices,indptr,shape}``, ``attr_{data,indices,indptr,shape}`` or ``attr_matrix``, ``labels``
         - ``edges`` (pairs of nodes), ``node_features``, ``node_labels``, and ``{train,val,test}_masks``, of which the
-          first is taken where there are several
+          first row is taken where there are several; the first column if only that has an entry per node
 
     Arrays of Python objects, as some files have them for names, would have to be unpickled; they are passed over where
     they are not needed.
@@ -122,6 +122,13 @@ def _from_pairs(pairs: np.ndarray, nodes: int) -> sp.csr_array:
 
 def first_masks(parts: Sequence[np.ndarray | None], nodes: int) -> Masks:
     """The first of the training, validation and test masks, where there are several; none of a kind are no nodes."""
-    none = np.zeros((1, nodes), bool)
-    train, val, test = (none if part is None else np.reshape(part, (-1, nodes)).astype(bool) for part in parts)
-    return train[0], val[0], test[0]
+    train, val, test = (np.zeros(nodes, bool) if part is None else _first(part, nodes) for part in parts)
+    return train, val, test
+
+
+def _first(masks: np.ndarray, nodes: int) -> np.ndarray:
+    rows = np.atleast_2d(masks)
+    rows = rows if rows.shape[1] == nodes else rows.T
+    if rows.ndim != 2 or rows.shape[1] != nodes:
+        raise GraphError(f"A split has shape {masks.shape}; it needs a row with an entry for each of {nodes} nodes.")
+    return rows[0].astype(bool)
