@@ -74,6 +74,11 @@ def test_run_folders_in_the_wrong_state(ngcn: Ngcn) -> None:
     ):
         assert message in ngcn("predict", "run", "--out", out).stderr
     assert "no threshold to set" in ngcn("predict", "run", "--out", "x.csv", "--threshold", "0.2").stderr
+    for verb in (["predict", "run", "--out", "x.csv"], ["evaluate", "run"]):
+        for option in ("--edges", "--feature-table"):
+            result = ngcn(*verb, option, "x.csv")
+            assert result.exit_code == 2 and "go with a GRAPH of their own; name its table" in result.stderr
+    assert "cora is a dataset of the catalog" in ngcn("evaluate", "run", "cora", "--edges", "x.csv").stderr
     Path("run/seed-0/result.json").unlink()
     assert "continue with `ngcn train --resume --out run`" in ngcn("evaluate", "run").stderr
     Path("run/config.yaml").write_text("lr: [\n")

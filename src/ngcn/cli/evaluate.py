@@ -34,7 +34,7 @@ def evaluate(
         from ngcn.training.run import Run
 
         opened = Run.open(run)
-        known = opened.graph() if graph is None else opened.read(graph, edges=edges, feature_table=feature_table)
+        known = opened.read(graph, edges=edges, feature_table=feature_table)
         A_hat, X = opened.inputs(known)
     console = Console(highlight=False, markup=False, soft_wrap=True)
     if graph is not None:

@@ -45,7 +45,7 @@ def predict(
         if out.suffix.lower() not in ENDINGS:
             raise RunError(f"{out} must end in {', '.join(ENDINGS)}: that says what to write.")
         check_place(out)
-        known = opened.graph() if graph is None else opened.read(graph, edges=edges, feature_table=feature_table)
+        known = opened.read(graph, edges=edges, feature_table=feature_table)
         if threshold != 0.5 and not known.multilabel:
             raise RunError(f"{run} predicts one label per node, the likeliest, so there is no threshold to set.")
         nodes = known.unlabelled

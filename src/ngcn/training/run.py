@@ -192,17 +192,21 @@ class Run:
             )
         return graph
 
-    def read(self, path: str, *, edges: str | None = None, feature_table: str | None = None) -> Graph:
-        """Another graph to use the run's networks on: its labels, if it has any, make test nodes.
+    def read(self, path: str | None, *, edges: str | None = None, feature_table: str | None = None) -> Graph:
+        """A graph to use the run's networks on: the run's own where there is no path, else one whose labels, if it has
+        any, make test nodes.
 
-        It is read as the one trained on, with the same columns for labels and features. Features that the networks do
+        That is read as the one trained on, with the same columns for labels and features. Features that the networks do
         not know, or miss, are an error; unknown values of one-hot columns and unknown sparse features do not count.
         """
+        files: dict[str, Any] = {"edges": edges, "feature_table": feature_table}
+        if path is None:
+            if any(files.values()):
+                raise RunError("--edges and --feature-table go with a GRAPH of their own; name its table of nodes too.")
+            return self.graph()
         known = self.trained_on()
-        files: dict[str, Any] = {}
         if is_path(path):
-            files = {name: getattr(self.config, name) for name in ("label", "one_hot", "ignore", "multilabel")}
-            files |= {"edges": edges, "feature_table": feature_table}
+            files |= {name: getattr(self.config, name) for name in ("label", "one_hot", "ignore", "multilabel")}
         trained = Trained(known.class_names, known.feature_names, known.multilabel, known.node_columns)
         graph = load_dataset(path, trained=trained, **files)
         if graph.multilabel != known.multilabel:
