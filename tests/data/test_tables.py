@@ -283,6 +283,17 @@ def test_draws() -> None:
     assert {int(train.sum()), int(val.sum())} == {3, 4} and not test.any()
 
 
+@pytest.mark.parametrize("marked", ["train", ""])
+def test_a_draw_leaves_a_node_of_every_label_in_training(tmp_path: Path, marked: str) -> None:
+    rows = [f"n{i},{'rare' if i == 5 else 'ab'[i % 2]},{marked},{i}" for i in range(16)]
+    path = write(tmp_path / "g", "\n".join(["id,label,split,f", *rows]) + "\n", "source,target\nn0,n1\n")
+    everybody = np.ones(16, bool)
+    for seed in range(8):
+        graph = load_dataset(path, multilabel=True, seed=seed)
+        drawn = hold_out(everybody, np.ones((16, 1)), seed)[1] if marked else draw_split(everybody, None, seed)[1]
+        assert graph.train[5] and set(np.flatnonzero(graph.val != drawn)) <= {5}  # nothing else moves
+
+
 def test_warnings_are_for_those_who_listen(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write(
         tmp_path / "g",

@@ -177,21 +177,20 @@ def _settle(
     split: str,
     seed: int,
 ) -> Masks:
-    classes = labels if labels.ndim == 1 else None
     if found := re.fullmatch(r"random:([1-9][0-9]*)", split):
         return random_split(labels, int(found[1]), seed=seed, class_names=class_names)
     if masks is None:
         if graph_of is not None and len(np.unique(graph_of[labelled])) > 1:
             masks, how = draw_graphs(graph_of, labelled, seed), "whole graphs"
         else:
-            masks = draw_split(labelled, classes, seed)
-            how = "half of the labels" if classes is None else "half of each class"
+            masks = draw_split(labelled, labels, seed)
+            how = "half of the labels" if labels.ndim == 2 else "half of each class"
         log.warning(f"{name} has no split: {_count(masks)}; {how} drawn with seed {seed} to train on.")
         if 0 < masks[1].sum() < FEW:
             log.warning(f"{masks[1].sum()} validation nodes can hardly tell a good step from a lucky one; label more.")
     train, val, test = masks
     if train.any() and not val.any():
-        train, val = hold_out(train, classes, seed)
+        train, val = hold_out(train, labels, seed)
         log.warning(
             f"{name} has no validation nodes: {val.sum()} of its training nodes, drawn with seed {seed}, do it."
         )

@@ -69,12 +69,12 @@ def random_split(
 
 
 def draw_split(
-    labelled: np.ndarray, classes: np.ndarray | None, seed: int = 0
+    labelled: np.ndarray, labels: np.ndarray | None, seed: int = 0
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Half of the labelled nodes of each class for training, a quarter each for validation and test.
 
-    A class of one or two has them in training first, then in validation. Without ``classes`` (multi-label) the halves
-    are of all labelled nodes.
+    A class of one or two has them in training first, then in validation. Of multi-label nodes (``labels`` a 0/1 matrix,
+    or not given) the halves are of all that are labelled; a label that training would lack takes a node there.
 
     Example:
         >>> classes = np.repeat([0, 1, -1], [4, 8, 3])
@@ -84,13 +84,14 @@ def draw_split(
     """
     random = np.random.default_rng(seed)
     masks = np.zeros((3, len(labelled)), bool)
-    groups = np.where(labelled, 0 if classes is None else classes, UNKNOWN)
+    groups = np.where(labelled, 0 if labels is None or labels.ndim == 2 else labels, UNKNOWN)
     for group in np.unique(groups[groups != UNKNOWN]):
         members = random.permutation(np.flatnonzero(groups == group))
         size = len(members)
         to_train, to_val = -(-size // 2), -(-(size - -(-size // 2)) // 2)
         for mask, part in zip(masks, np.split(members, [to_train, to_train + to_val]), strict=True):
             mask[part] = True
+    _give_back(masks, labels)
     return masks[0], masks[1], masks[2]
 
 
@@ -108,8 +109,8 @@ def draw_graphs(graph_of: np.ndarray, labelled: np.ndarray, seed: int = 0) -> tu
     return train, val, test
 
 
-def hold_out(train: np.ndarray, classes: np.ndarray | None, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """A quarter of the training nodes, of each class where there are any, to choose by: what is left, and they.
+def hold_out(train: np.ndarray, labels: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """A quarter of the training nodes, of each class unless multi-label, to choose by: what is left, and they.
 
     Example:
         >>> classes = np.repeat([0, 1], [8, 4])
@@ -117,5 +118,18 @@ def hold_out(train: np.ndarray, classes: np.ndarray | None, seed: int = 0) -> tu
         >>> np.bincount(classes[train]), np.bincount(classes[val])
         (array([6, 3]), array([2, 1]))
     """
-    half, quarter, last = draw_split(train, classes, seed)
-    return (half | quarter, last) if last.any() else (half, quarter)
+    half, quarter, last = draw_split(train, labels if labels.ndim == 1 else None, seed)
+    masks = np.stack((half | quarter, last) if last.any() else (half, quarter))
+    _give_back(masks, labels)
+    return masks[0], masks[1]
+
+
+def _give_back(masks: np.ndarray, labels: np.ndarray | None) -> None:
+    """Of each label of a 0/1 matrix that the first mask lacks, the first node of the others moves there."""
+    if labels is None or labels.ndim == 1:
+        return
+    drawn = masks.any(axis=0)
+    for label in labels.T:
+        has = np.flatnonzero(drawn & (label != 0))
+        if len(has) and not masks[0, has].any():
+            masks[:, has[0]] = np.arange(len(masks)) == 0
