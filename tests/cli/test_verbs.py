@@ -67,6 +67,8 @@ def test_resume_needs_the_folder_only(ngcn: Ngcn) -> None:
     assert again.exit_code == 0 and json.loads(again.stdout) == json.loads(first.stdout)
     assert f"The run in {RUN} was finished: nothing was left to do." in again.stderr
     assert json.loads(ngcn(*QUICK, "--resume", "--json").stdout) == json.loads(first.stdout)  # the folder's usual name
+    told = ngcn("train", "--config", f"{RUN}/config.yaml", "--resume", "--out", RUN).stderr
+    assert told == f"The run in {RUN} was finished: nothing was left to do.\n"
     fresh = ngcn(*QUICK, "--resume", "--out", "new", "--json")
     assert fresh.exit_code == 0 and "starting at the beginning" in fresh.stderr
 

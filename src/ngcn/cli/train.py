@@ -120,8 +120,8 @@ def train(
             )
         if resume:
             out = out or default_folder(settings, resume=True)
-            if (out / "config.yaml").exists() and not config:
-                settings = Config.from_file(out / "config.yaml", **given)
+            if (out / "config.yaml").exists():
+                settings = settings if config else Config.from_file(out / "config.yaml", **given)
             elif not dataset and not config:
                 raise ConfigError(f"There is no run to continue in {out}.")
             else:
