@@ -43,8 +43,8 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         steps, lr, dropout, l2, patience: of training; see :class:`ngcn.Config`.
         features: what is made of X first: bag (which features a row has, summing to 1), unit (the same, of length 1),
             row (each row summing to 1), standard (each column with mean 0 and deviation 1 over all nodes) or none;
-            auto is bag, or unit for long rows, for sparse counts and for zeros and ones, none for other sparse numbers,
-            else standard.
+            auto is bag, or unit for long rows, for sparse X (none if a number is negative) and for zeros and ones, else
+            standard.
         n_neighbors, metric: of the graph that is made of X; see :func:`ngcn.data.knn_graph`.
         validation_fraction: share of the labelled nodes of every class, rounded down, that do not teach but choose the
             best step. If that is none, all teach and the last step is kept.

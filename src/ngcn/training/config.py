@@ -58,7 +58,7 @@ class Config:
         "auto",
         "bag (which features a node has, each row summing to 1), unit (the same, each row of length 1), row (each row "
         "summing to 1), standard (each column with mean 0 and deviation 1) or none (as they are); auto is bag for "
-        "sparse counts and 0/1 (unit where nodes have more than 64 of them), else standard.",
+        "sparse features (none if one is negative) and 0/1, unit where nodes have more than 64 of them, else standard.",
     )
 
     model: str = _setting(

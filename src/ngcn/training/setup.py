@@ -33,8 +33,9 @@ class Preparation(NamedTuple):
 
 
 def prepare(graph: Graph, config: Config) -> Preparation:
-    """What the config says, with auto decided: a bag of words for what is or was 0/1, else each column standardised.
+    """What the config says, with auto decided: a bag of words for what is sparse or 0/1, else each column standardised.
 
+    Sparse numbers of which one is negative are no bag, and would fill up if standardised: they stay as they are.
     Where nodes have many features each, rows of a bag have length 1 instead of sum 1, which would leave little of each.
     Mean and deviation are those over all nodes but the validation and test nodes, which may be of graphs that training
     is not to see. Standardising leaves columns of 0/1 as they are: a rare value would become a large one.
