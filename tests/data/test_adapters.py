@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from decimal import Decimal
 from pathlib import Path
 
 import networkx as nx
@@ -88,6 +89,19 @@ def test_pandas() -> None:
         Graph.from_pandas(nodes.assign(age=[1, None, 2, 3, 4]), edges)
     with pytest.raises(DatasetError, match=r"must be a data frame, not a list"):
         Graph.from_pandas([], edges)
+
+
+def test_decimals_are_numbers() -> None:
+    def column(*texts: str) -> list[Decimal]:
+        return [Decimal(text) for text in texts]
+
+    nodes = pd.DataFrame({"id": column("12345678901234567891", "12345678901234567892", "3"), "label": column(*"121")})
+    nodes = nodes.assign(split=["train", "train", "val"], price=column("-1.25", "0.10", "99.90"))
+    edges = pd.DataFrame({"source": nodes["id"][:1], "target": nodes["id"][1:2].array, "weight": column("2.50")})
+    graph = Graph.from_pandas(nodes, edges)
+    np.testing.assert_array_equal(graph.features, np.float32([[-1.25], [0.1], [99.9]]))
+    assert graph.node_ids is not None and graph.node_ids.tolist() == [str(node) for node in nodes["id"]]
+    assert graph.class_names == ("1", "2") and graph.adjacency[0, 1] == 2.5
 
 
 def test_pandas_labels_with_gaps_are_whole_numbers() -> None:

@@ -227,7 +227,8 @@ def as_integers(ids: pa.Array) -> np.ndarray:
 
 
 def _numeric(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)
+    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+    return any(is_one(kind) for is_one in kinds)
 
 
 def _whole(numbers: pa.Array) -> pa.Array:
