@@ -74,6 +74,10 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     ),
     "missing end": ({"edges.csv": EDGES + "a,\n"}, ["edges.csv, row 5, column 'target': a node id is missing"]),
     "duplicate id": ({"nodes.csv": NODES + "b,x,,1\n"}, ["row 7, column 'id': the id 'b' is in row 3 already"]),
+    "duplicate id after blank rows": (
+        {"nodes.csv": "\n" + NODES.replace("\nb,", "\n\n\nb,") + '"\n\n\nf",x,,1\n\nb,x,,1\n'},
+        ["row 12, column 'id': the id 'b' is in row 6 already"],
+    ),
     "missing id": ({"nodes.csv": NODES + ",x,,1\n"}, ["nodes.csv, row 7, column 'id': a node id is missing"]),
     "label never trained": (
         {"nodes.csv": NODES.replace("d,y", "d,z")},
@@ -135,6 +139,7 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "utf-16": ({"nodes.csv": NODES.encode("utf-16")}, ["nodes.csv is text in UTF-16; save it in UTF-8"]),
     "binary": ({"nodes.csv": bytes(range(256)) * 4}, ["nodes.csv"]),
     "ragged": ({"nodes.csv": NODES + "f,x\n"}, ["nodes.csv is not a table, row #7: Expected 4 columns, got 2"]),
+    "ragged after blank rows": ({"nodes.csv": NODES + "\r\n\nf,x\n"}, ["row #9: Expected 4 columns, got 2"]),
     "one class": (
         {"nodes.csv": NODES.replace("y", "x")},
         ["nodes.csv, column 'label': all labels are 'x'", "two classes or more"],

@@ -7,6 +7,7 @@ import gzip
 import re
 import zlib
 from collections import Counter
+from collections.abc import Sequence
 from difflib import get_close_matches
 from pathlib import Path
 
@@ -31,9 +32,10 @@ class Table:
         columns: the cells.
         name: what to call the table in messages: its path.
         first_row: the number of its first row in messages; 2 where a header is the first line.
+        blank_rows: the numbers of rows that are in the file and not among the columns, ascending.
     """
 
-    def __init__(self, columns: pa.Table, name: str, first_row: int = 1) -> None:
+    def __init__(self, columns: pa.Table, name: str, first_row: int = 1, blank_rows: Sequence[int] = ()) -> None:
         names = [str(column).strip() for column in columns.column_names]
         if nameless := [column for column in names if re.fullmatch(_NAMELESS, column)]:
             told = ", ".join(map(repr, nameless))
@@ -45,6 +47,7 @@ class Table:
         self.columns = columns.rename_columns(names)
         self.name = name
         self.first_row = first_row
+        self.blank_rows = blank_rows
 
     def __len__(self) -> int:
         return self.columns.num_rows
@@ -69,9 +72,13 @@ class Table:
             raise DatasetError(f"{self.name} has no column {column!r}; {there}: {remedy}")
         return found
 
+    def number(self, row: int) -> int:
+        """How messages count a row; ``row`` counts from 0."""
+        return _with_blank(row + self.first_row, self.blank_rows)
+
     def at(self, column: str, row: int | None = None) -> str:
         """How messages name a column, or a cell of it; ``row`` counts from 0."""
-        return f"{self.name}, {'' if row is None else f'row {row + self.first_row}, '}column {column!r}"
+        return f"{self.name}, {'' if row is None else f'row {self.number(row)}, '}column {column!r}"
 
     def wrong(self, row: int, column: str, what: str) -> DatasetError:
         return DatasetError(f"{self.at(column, row)}: {what}")
@@ -170,7 +177,9 @@ def read_table(path: str | Path) -> Table:
         raise DatasetError(f"{path} is empty; it needs a first line with the names of the columns.")
     if ending.endswith(".parquet"):
         return Table(_parquet(content, path), str(path))
-    return Table(_csv(content, path), str(path), first_row=2)
+    content = content.removeprefix(codecs.BOM_UTF8)
+    blank = _blank_rows(content)
+    return Table(_csv(content, path, blank), str(path), first_row=2, blank_rows=blank)
 
 
 def _parquet(content: bytes, path: Path) -> pa.Table:
@@ -181,8 +190,7 @@ def _parquet(content: bytes, path: Path) -> pa.Table:
         raise DatasetError(f"{path} is cut off, damaged or no Parquet file ({reason}); make it again.") from None
 
 
-def _csv(content: bytes, path: Path) -> pa.Table:
-    content = content.removeprefix(codecs.BOM_UTF8)
+def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
     try:
@@ -205,9 +213,29 @@ def _csv(content: bytes, path: Path) -> pa.Table:
         except pa.ArrowInvalid as again:
             trouble = again
         reason = str(trouble).splitlines()[0].removeprefix("CSV parse error: ").removeprefix("Row ").rstrip(".")
+        reason = re.sub(r"^#(\d+)", lambda row: f"#{_with_blank(int(row[1]), blank_rows)}", reason)
         raise DatasetError(
             f"{path} is not a table, row {reason}; each row needs a cell for each column of the first line."
         ) from None
+
+
+def _blank_rows(content: bytes) -> list[int]:
+    """The numbers of rows with nothing in them, which the parser passes over."""
+    if not (b"\n\n" in content or b"\n\r\n" in content or content.startswith((b"\n", b"\r"))):
+        return []  # of most files, known at once
+    blank, row, quoted = [], 0, False
+    for line in content.splitlines():
+        row += not quoted  # a cell may go over several lines
+        if not (line or quoted):
+            blank.append(row)
+        quoted ^= line.count(b'"') % 2 == 1
+    return blank
+
+
+def _with_blank(row: int, blank_rows: Sequence[int]) -> int:
+    for blank in blank_rows:
+        row += blank <= row
+    return row
 
 
 def _not_utf8(content: bytes, path: Path) -> DatasetError:

@@ -76,7 +76,7 @@ def _refuse_text(nodes: Table, columns: list[str]) -> None:
     first = nodes.texts(texts[0])
     row = pc.index(first.is_valid(), True).as_py()
     text = first[row].as_py()
-    example = f"{text!r} in row {row + nodes.first_row}"
+    example = f"{text!r} in row {nodes.number(row)}"
     if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
         raise DatasetError(
             f"{nodes.name}: the column {texts[0]!r} holds numbers with a comma ({example}); write them with a point."

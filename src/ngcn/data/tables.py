@@ -113,7 +113,7 @@ def _refuse_duplicates(nodes: Table, column: str, ids: pa.Array) -> None:
     first = np.unique(codes, return_index=True)[1]
     if len(first) < len(codes):
         again = np.setdiff1d(np.arange(len(codes)), first)[0]
-        before = first[codes[again]] + nodes.first_row
+        before = nodes.number(first[codes[again]])
         raise nodes.wrong(
             int(again), column, f"the id {ids[int(again)].as_py()!r} is in row {before} already; ids must differ."
         )
