@@ -123,6 +123,8 @@ def test_scipy() -> None:
     assert abs(graph.adjacency - adjacency.tocsr()).max() == 0
     numbers = Graph.from_scipy(adjacency, sp.csr_array(features), [0, 1, 0, 1, -1], masks=masks, node_ids=ids)
     assert sp.issparse(numbers.features) and numbers.labels.tolist() == graph.labels.tolist()
+    several = sp.csr_array(np.array([[1, 0], [0, 1], [1, 1], [0, 1], [0, 0]]))
+    assert Graph.from_scipy(adjacency, features, several, masks=masks).labels.tolist() == several.toarray().tolist()
     broken = sp.csr_array((np.ones(1), np.array([7]), np.array([0, 1, 1, 1, 1, 1])), shape=(5, 5))
     for wrong in ({"adjacency": broken}, {"features": features[:3]}, {"features": np.ones(5)}, {"labels": [0, 1, 0]}):
         with pytest.raises((GraphError, DatasetError)):

@@ -47,7 +47,7 @@ def from_networkx(G: Any, *, name: str | None = None, **how: Any) -> Graph:
 def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Graph:
     """Matrices: labels are class numbers with -1 for unknown, names of classes, or a 0/1 matrix."""
     class_names = how.pop("class_names", None)
-    labels = None if labels is None else np.asarray(labels)
+    labels = labels.toarray() if sp.issparse(labels) else None if labels is None else np.asarray(labels)
     if labels is not None and labels.dtype.kind in "OUS":
         known = np.array([label is not None and label != "" and label == label for label in labels.tolist()])
         class_names, numbers = np.unique(labels[known].astype(str), return_inverse=True)
