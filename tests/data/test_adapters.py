@@ -87,6 +87,8 @@ def test_pandas() -> None:
     check(Graph.from_pandas(nodes.astype({"label": "category", "age": "Int64"}), edges.astype({"source": "string"})))
     with pytest.raises(DatasetError, match=r"the nodes, row 2, column 'age': there is no number"):
         Graph.from_pandas(nodes.assign(age=[1, None, 2, 3, 4]), edges)
+    with pytest.raises(DatasetError, match=r"the nodes: there is more than one column 'age'; rename or remove"):
+        Graph.from_pandas(pd.concat([nodes, nodes[["age"]]], axis=1), edges)
     with pytest.raises(DatasetError, match=r"must be a data frame, not a list"):
         Graph.from_pandas([], edges)
 

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from ngcn.data.assemble import assemble
 from ngcn.data.catalog import DatasetError
 from ngcn.data.npz import first_masks
-from ngcn.data.table import Table
+from ngcn.data.table import Table, refuse_twice
 from ngcn.data.table_features import bag_or_not
 from ngcn.data.tables import graph_from_tables
 from ngcn.graph import UNKNOWN, Graph
@@ -111,6 +111,7 @@ def to_pyg(graph: Graph) -> Any:
 def _from_frame(frame: Any, name: str) -> pa.Table:
     if not hasattr(frame, "columns"):
         raise DatasetError(f"{name.capitalize()} must be a data frame, not a {type(frame).__name__}.")
+    refuse_twice([str(column) for column in frame.columns], name)
     return _from_columns(
         {
             str(column): frame[column].tolist() if frame[column].dtype == object else frame[column]

@@ -42,8 +42,7 @@ class Table:
             log.warning(f"{name}: a column without a name ({told}) is left out; give it one if it is meant.")
             named = [place for place, column in enumerate(names) if column not in nameless]
             columns, names = columns.select(named), [names[place] for place in named]
-        if twice := [column for column, times in Counter(names).items() if times > 1]:
-            raise DatasetError(f"{name} has more than one column {twice[0]!r}; rename or remove all but one.")
+        refuse_twice(names, name)
         self.columns = columns.rename_columns(names)
         self.name = name
         self.first_row = first_row
@@ -155,6 +154,11 @@ class Table:
         if isinstance(cells, pa.ChunkedArray):  # an array of no length, in some versions
             cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
         return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
+
+
+def refuse_twice(columns: Sequence[str], table: str) -> None:
+    if twice := [column for column, times in Counter(columns).items() if times > 1]:
+        raise DatasetError(f"{table}: there is more than one column {twice[0]!r}; rename or remove all but one.")
 
 
 def read_table(path: str | Path) -> Table:
