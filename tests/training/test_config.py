@@ -150,6 +150,10 @@ def test_paths_are_made_absolute_and_lists_stay_lists(tmp_path: Path, monkeypatc
     config = Config(dataset="my.graph/", edges="e.csv", one_hot=["town"], ignore=("note",), multilabel=True)
     assert (config.dataset, config.edges) == (str(tmp_path / "my.graph"), str(tmp_path / "e.csv"))
     assert config.name.startswith("my-ngcn")
+    (tmp_path / "my.graph").mkdir()
+    monkeypatch.chdir(tmp_path / "my.graph")
+    names = [Config(dataset=path).graph_name for path in ("..", ".", "./.hidden")]
+    assert names == [tmp_path.name.split(".")[0], "my", "hidden"]
     assert Config.from_file(write(tmp_path, config.to_yaml())) == config
     assert Config(dataset="not there").dataset == "not there"
     for bad in ("town", [3], [""]):

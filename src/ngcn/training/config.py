@@ -148,7 +148,7 @@ class Config:
     @property
     def graph_name(self) -> str:
         """The dataset, or the last part of its path without its ending."""
-        return Path(self.dataset).name.split(".")[0] if "/" in self.dataset else self.dataset
+        return Path(self.dataset).resolve().name.lstrip(".").split(".")[0] if "/" in self.dataset else self.dataset
 
     @property
     def is_baseline(self) -> bool:
