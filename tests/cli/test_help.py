@@ -6,7 +6,7 @@ import pytest
 from typer.testing import Result
 
 Ngcn = Callable[..., Result]
-VERBS = ["train", "evaluate", "predict", "explain", "report", "export", "datasets"]
+VERBS = ["train", "evaluate", "predict", "explain", "report", "export", "reproduce", "datasets"]
 
 
 def test_help_names_every_verb_and_option(ngcn: Ngcn) -> None:
