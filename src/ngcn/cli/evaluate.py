@@ -43,7 +43,7 @@ def evaluate(
         table = Table("Seed", "Score", f"{known.name}: {known.test.sum()} labelled nodes")
         for seed in opened.seeds:
             for name, value in scores_of(opened.network(known, seed), A_hat, X, known, "test").items():
-                table.add_row(str(seed), _screen.METRICS[name], f"{100 * value:.2f} %")
+                table.add_row(str(seed), METRICS[name], f"{100 * value:.2f} %")
         console.print(table)
         return
 
