@@ -2,6 +2,7 @@ import numpy as np
 import pytest
 
 from ngcn.data import DatasetError, load_dataset
+from ngcn.graph import Graph
 
 
 def test_random_split_of_cora() -> None:
@@ -25,6 +26,8 @@ def test_uses_all_that_is_left_where_the_graph_is_too_small() -> None:
 def test_names_the_splits(split: str) -> None:
     with pytest.raises(DatasetError, match=r"no split .*; use planetoid .* or random:N"):
         load_dataset("cora", split=split)
+    with pytest.raises(DatasetError, match="no split"):
+        Graph.from_scipy(np.eye(8), np.eye(8), np.arange(8) % 2, split=split)
 
 
 def test_too_many_per_class() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -11,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.data.catalog import DatasetError
-from ngcn.data.splits import draw_graphs, draw_split, hold_out, random_split
+from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class, random_split
 from ngcn.data.structure import structural_features
 from ngcn.graph import UNKNOWN, Graph, GraphError
 
@@ -177,8 +176,8 @@ def _settle(
     split: str,
     seed: int,
 ) -> Masks:
-    if found := re.fullmatch(r"random:([1-9][0-9]*)", split):
-        return random_split(labels, int(found[1]), seed=seed, class_names=class_names)
+    if number := per_class(split):
+        return random_split(labels, number, seed=seed, class_names=class_names)
     if masks is None:
         if graph_of is not None and len(np.unique(graph_of[labelled])) > 1:
             masks, how = draw_graphs(graph_of, labelled, seed), "whole graphs"

@@ -7,7 +7,7 @@ from typing import Any
 
 from ngcn.data.assemble import Trained, for_model
 from ngcn.data.catalog import DatasetError
-from ngcn.data.splits import random_split
+from ngcn.data.splits import with_split
 from ngcn.graph import Graph
 
 TABLE_ENDINGS = tuple(f".{kind}{packed}" for kind in ("csv", "tsv", "parquet") for packed in ("", ".gz"))
@@ -114,9 +114,4 @@ def _published(path: Path, split: str, seed: int, trained: Trained | None) -> Gr
         graph = read_planetoid(path.parent, path.name.removeprefix("ind.").removesuffix(".graph"))
     else:
         raise DatasetError(f"{path} is not a graph that can be read; a folder should hold {FORMS}.")
-    if trained is not None:
-        return for_model(graph, trained)
-    if split == "planetoid":
-        return graph
-    per_class = int(split.removeprefix("random:"))
-    return graph.with_split(*random_split(graph.labels, per_class, seed=seed, class_names=graph.class_names))
+    return with_split(graph, split, seed) if trained is None else for_model(graph, trained)

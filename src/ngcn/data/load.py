@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -59,7 +58,9 @@ def load_dataset(
         >>> load_dataset("cora", split="random:5", seed=3).train.sum()
         np.int64(35)
     """
-    per_class = _per_class(split)
+    from ngcn.data.splits import per_class, with_split
+
+    per_class(split)  # before what takes time
     if is_path(name):
         from ngcn.data.files import read_files
 
@@ -89,18 +90,4 @@ def load_dataset(
         from ngcn.data.assemble import for_model
 
         return for_model(graph, trained)
-    if per_class is None:
-        return graph
-    from ngcn.data.splits import random_split
-
-    return graph.with_split(*random_split(graph.labels, per_class, seed=seed, class_names=graph.class_names))
-
-
-def _per_class(split: str) -> int | None:
-    if split == "planetoid":
-        return None
-    if found := re.fullmatch(r"random:([1-9][0-9]*)", split):
-        return int(found[1])
-    raise DatasetError(
-        f"There is no split {split!r}; use planetoid (the dataset's own) or random:N (N training nodes per class)."
-    )
+    return with_split(graph, split, seed)

@@ -2,12 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from ngcn.data.catalog import DatasetError
-from ngcn.graph import UNKNOWN
+from ngcn.graph import UNKNOWN, Graph
+
+
+def per_class(split: str) -> int | None:
+    """The N of "random:N"; None for "planetoid", the split that the data come with."""
+    if split == "planetoid":
+        return None
+    if found := re.fullmatch(r"random:([1-9][0-9]*)", split):
+        return int(found[1])
+    raise DatasetError(
+        f"There is no split {split!r}; use planetoid (the dataset's own) or random:N (N training nodes per class)."
+    )
+
+
+def with_split(graph: Graph, split: str, seed: int) -> Graph:
+    """The graph as it is, or with a random split, as ``split`` says."""
+    number = per_class(split)
+    if number is None:
+        return graph
+    return graph.with_split(*random_split(graph.labels, number, seed=seed, class_names=graph.class_names))
 
 
 def random_split(
