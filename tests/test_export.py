@@ -97,12 +97,14 @@ def test_edges_without_weights_count_once_in_either_direction(exported: Path) ->
     assert not torch.allclose(model(X, one_way), model(X, one_way[:, :1]))
 
 
-def test_edges_to_nowhere_are_refused_and_small_numbers_do_not_overflow(exported: Path) -> None:
+def test_edges_to_nowhere_are_refused_and_other_types_of_numbers_taken(exported: Path) -> None:
     model = exported_model.load(exported / "gcn" / "torch" / "model.pt")
     X = torch.from_numpy(weighted_graph(False).features)[:3]
     for end in (3, -1):
         with pytest.raises(ValueError, match="edges are between nodes 0 to 2"):
             model(X, torch.tensor([[0, 1], [1, end]]))
+    edges, weights = torch.tensor([[0, 1], [1, 2]]), torch.tensor([0.5, 2.0])
+    torch.testing.assert_close(model(X.double(), edges, weights.double()), model(X, edges, weights))  # as pandas has it
     many = torch.zeros(50_000, X.shape[1])
     edges = torch.tensor([[49_999], [49_998]])
     torch.testing.assert_close(model(many, edges.int()), model(many, edges))

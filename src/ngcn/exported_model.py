@@ -42,7 +42,7 @@ class Model(nn.Module):
 
     def forward(self, X: Tensor, edges: Tensor, weights: Tensor | None = None) -> Tensor:
         """The probability of every class for every node; with several labels per node, of each for itself."""
-        logits = self.classify(self.towers(self.adjacency(edges, weights, len(X)), self.prepare(X)))
+        logits = self.classify(self.towers(self.adjacency(edges, weights, len(X)), self.prepare(X.float())))
         return torch.sigmoid(logits) if self.settings["multilabel"] else torch.softmax(logits, dim=1)
 
     def prepare(self, X: Tensor) -> Tensor:
@@ -63,8 +63,7 @@ class Model(nn.Module):
         edges = edges.long()  # numbers of pairs can be too large for less
         if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < nodes:
             raise ValueError(f"edges are between nodes 0 to {nodes - 1}, not {int(edges.min())} to {int(edges.max())}.")
-        if weights is None:
-            weights = torch.ones(edges.shape[1])
+        weights = torch.ones(edges.shape[1]) if weights is None else weights.float()
         once, number = torch.unique(edges[0] * nodes + edges[1], return_inverse=True)
         weight = torch.zeros(len(once)).index_add_(0, number, weights)
         source, target = once // nodes, once % nodes

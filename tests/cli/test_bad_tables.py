@@ -283,7 +283,7 @@ def test_files_are_refused_in_one_sentence(ngcn: Ngcn, wrong: str) -> None:
         (["--nodes", "g/nodes.csv", "--edges", "absent.csv"], "absent.csv cannot be read: No such file"),
         (["g", "--nodes", "g/nodes.csv"], "a graph or --nodes, not both"),
         (["g", "--one-hot", "town"], "no column 'town'"),
-        (["g", "--ignore", "agee"], "rename 'age'?"),
+        (["g", "--ignore", "agee"], "did you mean 'age'?"),
         (["g", "--one-hot", "label"], "'label' of"),
         (["g", "--label", "kind"], "no column 'kind'"),
         (["g", "--split", "random:9"], "9 training nodes per class were asked for, but class x has 2"),

@@ -72,6 +72,8 @@ def test_another_graph_with_the_model(ngcn: Ngcn) -> None:
     assert (pd.read_csv("new.csv")["prediction"] == truth).mean() > 0.8
     result = ngcn("evaluate", "run", "new/")
     assert result.exit_code == 0 and "labelled nodes" in result.stdout and "Accuracy" in result.stdout
+    assert "trained on" not in result.stderr
+    assert "crowds is what run was trained on" in ngcn("evaluate", "run", "crowds/").stderr
     bare = new.drop(columns="label")
     bare.to_parquet("new/people.parquet")
     result = ngcn("predict", "run", "new/people.parquet", "--edges", "new/edges.csv", "--out", "bare.csv")

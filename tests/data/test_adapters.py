@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import sys
 from decimal import Decimal
 from pathlib import Path
 
@@ -225,3 +226,9 @@ def test_a_dataset_as_a_folder_is_the_dataset(planetoid_folder: Path, tmp_path: 
     folder, dataset = load_dataset(f"{tmp_path}/"), load_dataset("citeseer")
     assert (folder.labels == dataset.labels).all() and (folder.train == dataset.train).all()
     assert load_dataset(f"{tmp_path}/", split="random:5").train.sum() == 30
+
+
+def test_to_pyg_says_what_it_needs(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "torch_geometric.data", None)
+    with pytest.raises(DatasetError, match=r"pip install 'ngcn\[pyg\]'"):
+        graph.to_pyg()

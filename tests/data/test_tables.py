@@ -220,6 +220,7 @@ def test_reading_for_a_model_keeps_its_classes_and_features(tmp_path: Path, capl
     np.testing.assert_array_equal(graph.features, [[30, 0, 1, 3], [40, 0, 0, 4], [50, 1, 0, 5]])
     assert graph.labels.tolist() == [1, -1, -1] and graph.test.tolist() == [True, False, False]
     assert "does not know the colour 'green'" in caplog.text
+    assert "column 'label': 1 label(s) are no class of the model's, such as 'fish', and count as unknown" in caplog.text
     without = load_dataset(
         write(tmp_path / "h", nodes.replace("label", "nothing"), EDGES.replace("a,b,1\nb,c,2.5\nd,e", "1,2")),
         one_hot=["colour"],
@@ -233,6 +234,16 @@ def test_reading_for_a_model_keeps_its_classes_and_features(tmp_path: Path, capl
     ):
         with pytest.raises(DatasetError, match=message):
             load_dataset(path, one_hot=["colour"], trained=other)
+
+
+@pytest.mark.parametrize(("first", "step", "told"), [(1.7e9, 1, True), (1.7e9, 3600, False), (0.3, 1e-17, False)])
+def test_numbers_that_single_precision_cannot_tell_apart(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, first: float, step: float, told: bool
+) -> None:
+    rows = [f"{i},{'xy'[i % 2]},{first + i * step!r},{i}" for i in range(20)]
+    load_dataset(write(tmp_path / "g", "\n".join(["id,label,when,f", *rows]) + "\n", "source,target\n1,2\n"))
+    assert ("column 'when': the numbers are so large and so close together" in caplog.text) == told
+    assert ("subtract 1700000000 from each" in caplog.text) == told
 
 
 def test_words_that_a_model_does_not_know_do_not_count(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

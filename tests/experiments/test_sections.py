@@ -16,6 +16,7 @@ from ngcn.experiments import (
     sensitivity,
     table2,
     table3,
+    table4,
 )
 from ngcn.experiments.claims import verdicts
 from ngcn.experiments.page import write_page
@@ -122,6 +123,18 @@ def test_claims_are_judged_by_the_outcomes(made_up, tmp_path):
         worse.put(cell, {**made_up.get(cell), **({"test": 0.1} if bad else {})})
     worse.refresh()
     assert [verdict.held for verdict in verdicts(worse, SMALL)] == [False, True, False, None, None, None, None]
+
+
+def test_depth_may_not_help_one_of_the_models_throughout(tmp_path):
+    """GCN does worse with depth everywhere; SAGE better, everywhere or everywhere but on Cora."""
+    for exception in ("", "cora"):
+        store = Store(tmp_path / f"but {exception}")
+        for cell in table4.cells(SMALL):
+            config = cell.setup.config
+            helps = config.model == "sage" and config.dataset != exception
+            store.put(cell, {"val": 0.8, "test": 0.8 + 0.01 * config.layers * (1 if helps else -1)})
+        store.refresh()
+        assert verdicts(store, SMALL)[-1].held == bool(exception)
 
 
 def test_a_verdict_is_final_when_all_that_it_rests_on_is_done(tmp_path):

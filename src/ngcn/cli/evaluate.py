@@ -30,6 +30,7 @@ def evaluate(
 
     with _screen.busy("Loading"):
         from ngcn.training.checkpoint import RunError
+        from ngcn.training.config import Config
         from ngcn.training.loop import evaluate as scores_of
         from ngcn.training.run import Run
 
@@ -40,6 +41,11 @@ def evaluate(
     if graph is not None:
         if not known.test.any():
             raise RunError(f"No node of {graph} has a label that {run} knows, so there is nothing to compare with.")
+        if Config(dataset=graph).dataset == opened.config.dataset:
+            _screen.note(
+                f"{known.name} is what {run} was trained on: nodes that it learned from are among these. "
+                f"`ngcn evaluate {run}` scores its test nodes alone."
+            )
         table = Table("Seed", "Score", f"{known.name}: {known.test.sum()} labelled nodes")
         for seed in opened.seeds:
             for name, value in scores_of(opened.network(known, seed), A_hat, X, known, "test").items():

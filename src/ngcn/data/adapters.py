@@ -95,7 +95,11 @@ def from_pyg(data: Any, *, name: str = "graph", **how: Any) -> Graph:
 def to_pyg(graph: Graph) -> Any:
     """A `torch_geometric.data.Data` with x, edge_index, edge_weight, y and the masks."""
     import torch
-    from torch_geometric.data import Data
+
+    try:
+        from torch_geometric.data import Data
+    except ModuleNotFoundError:
+        raise DatasetError("to_pyg needs PyTorch Geometric, which is not installed: pip install 'ngcn[pyg]'") from None
 
     edges = graph.adjacency.tocoo()
     features: Any = graph.features

@@ -63,10 +63,11 @@ class Table:
         return alike[0] if len(alike) == 1 else None
 
     def need(self, column: str, remedy: str = "add it, or rename the one that is meant.") -> str:
+        """The column as it is written here; ``remedy`` says what to do without: add or rename it, or name another."""
         found = self.find(column)
         if found is None:
             if near := get_close_matches(column, self.column_names, n=1):
-                remedy = f"rename {near[0]!r}?"
+                remedy = f"did you mean {near[0]!r}?" if remedy.startswith("name") else f"rename {near[0]!r}?"
             there = f"{'its first line names' if self.first_row == 2 else 'it has'} {_some(self.column_names)}"
             raise DatasetError(f"{self.name} has no column {column!r}; {there}: {remedy}")
         return found
@@ -147,6 +148,11 @@ class Table:
         if np.isinf(small).any():
             row = int(np.argmax(np.isinf(small)))
             raise self.wrong(row, column, f"{values[row]:g} is too large a number; {remedy}")
+        if len(values) and np.ptp(small) == 0 and np.ptp(values) > 1e-11 * abs(values[0]):  # less is rounding
+            log.warning(
+                f"{self.at(column)}: the numbers are so large and so close together that single precision cannot tell "
+                f"them apart; subtract {values.min():.12g} from each."
+            )
         return small
 
     def _cells(self, column: str) -> pa.Array:

@@ -85,8 +85,12 @@ def graph_from_tables(
         labels, class_names = _classes(texts, multilabel, class_names)
         if not trained:
             _remark_on_names(class_names, label_at(), multilabel)
-        if trained and labels.ndim == 1:
-            labelled = labels != UNKNOWN  # a class that the model does not know counts as none
+        elif labels.ndim == 1:
+            new = labelled & (labels == UNKNOWN)
+            if new.any():
+                what = f"{new.sum()} label(s) are no class of the model's, such as {texts[int(new.argmax())].as_py()!r}"
+                log.warning(f"{label_at()}: {what}, and count as unknown.")
+            labelled = labels != UNKNOWN
     masks = _masks(nodes, special["split"], labelled) if special["split"] and not trained else None
     graph_of = _graphs(nodes, special["graph"], edges, ends) if special["graph"] else None
     return assemble(

@@ -58,7 +58,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
         "**Mean**: test score over the seeds of the configuration with the best mean validation score, of those with "
         "most seeds, which is named. "
         "All in %; **Δ** is the difference from the published figure. **Runs**: trainings done, of all if some are "
-        "missing.",
+        "missing." + ("" if "ppi" in plan.datasets else " PPI was not run; it is where its files are given."),
         *(_table(store, plan, dataset) for dataset in plan.datasets),
     ]
 
