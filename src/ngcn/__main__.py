@@ -1,10 +1,13 @@
 """`ngcn`, and `python -m ngcn`. Imports within, so that Ctrl-C in the first moment ends it quietly too."""
 
 import gc
+import os
 import sys
 
 
 def main() -> None:
+    # Threads wait for each other awake, but not so long that other work on the cores costs many times its share
+    os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # measured by benchmarks/busy.py
     try:
         from ngcn.cli import app
 

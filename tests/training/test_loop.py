@@ -45,6 +45,18 @@ def test_the_callers_random_numbers_are_left_alone(graph: Graph, model: str) -> 
     assert torch.equal(torch.rand(3), expected)
 
 
+def test_small_work_takes_one_thread_and_leaves_the_setting_alone(graph: Graph) -> None:
+    seen = []
+    try:
+        set_num_threads(2)
+        train(graph, SMALL, on_step=lambda step: seen.append(torch.get_num_threads()))
+        assert set(seen) == {1} and torch.get_num_threads() == 2
+        train(load_dataset("cora"), Config(steps=1), on_step=lambda step: seen.append(torch.get_num_threads()))
+        assert seen[-1] == 2
+    finally:
+        set_num_threads(1)
+
+
 def test_parameters_are_those_of_the_first_step_with_the_peak_validation_score(graph: Graph) -> None:
     result = train(graph, replace(SMALL, steps=60))
     assert result.best_step == int(np.argmax(result.history["val"])) + 1 < 60

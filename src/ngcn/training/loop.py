@@ -15,7 +15,8 @@ from torch import Tensor
 from ngcn.baselines import BASELINES
 from ngcn.graph import Graph, GraphError
 from ngcn.nn import Network, towers_side_by_side
-from ngcn.ops import Features, Operator, drawing_from
+from ngcn.ops import Features, Operator, drawing_from, set_num_threads
+from ngcn.ops.threads import threads_as_before
 from ngcn.training.adam import Adam
 from ngcn.training.baseline import check_baseline, fit_baseline
 from ngcn.training.checkpoint import State
@@ -23,10 +24,11 @@ from ngcn.training.config import Config
 from ngcn.training.metrics import metric, scores
 from ngcn.training.objective import loss, objective
 from ngcn.training.run import HISTORY, Result, Run, write_seed
-from ngcn.training.setup import build, build_inputs, neighbours_close
+from ngcn.training.setup import build, build_inputs, neighbours_close, work
 from ngcn.training.signals import graceful
 
 CHECKPOINT_SECONDS = 5.0  # how much work a killed process may lose
+ONE_THREAD = 50_000  # work in a step, below which threads gain nothing, and lose beside others (benchmarks/busy.py)
 DIVERGED = 1e3  # a loss this many times the first one does not come back
 
 
@@ -125,23 +127,26 @@ def fit_together(
     train, val = _split(graph, "train"), _split(graph, "val")
     trainings = [Training(graph, config, seed, folder) for seed, folder in seeds.items()]
     written = time.monotonic()
-    while going := [training for training in trainings if not training.ended()]:
-        begun = time.monotonic()
-        losses = _descend(going, A_hat, X, *train)
-        checks = _validate(going, A_hat, X, *val, metric(graph)) if len(val[0]) else [None] * len(going)
-        seconds = (time.monotonic() - begun) / len(going)
-        for training, loss_, check in zip(going, losses, checks, strict=True):
-            training.record(loss_, check, seconds)
-        try:
-            for training in going:
-                if on_step and not training.status:
-                    on_step(training.seed, training.last_step())
-        except BaseException:  # stopped from outside, between two steps
-            _save(going)
-            raise
-        if time.monotonic() - written > CHECKPOINT_SECONDS:
-            _save(going)
-            written = time.monotonic()
+    with threads_as_before():
+        if work(graph, config) < ONE_THREAD:
+            set_num_threads(1)
+        while going := [training for training in trainings if not training.ended()]:
+            begun = time.monotonic()
+            losses = _descend(going, A_hat, X, *train)
+            checks = _validate(going, A_hat, X, *val, metric(graph)) if len(val[0]) else [None] * len(going)
+            seconds = (time.monotonic() - begun) / len(going)
+            for training, loss_, check in zip(going, losses, checks, strict=True):
+                training.record(loss_, check, seconds)
+            try:
+                for training in going:
+                    if on_step and not training.status:
+                        on_step(training.seed, training.last_step())
+            except BaseException:  # stopped from outside, between two steps
+                _save(going)
+                raise
+            if time.monotonic() - written > CHECKPOINT_SECONDS:
+                _save(going)
+                written = time.monotonic()
     return [training.result(A_hat, X, graph) for training in trainings]
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-import scipy.sparse as sp
 import torch
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals import loky
@@ -27,6 +26,7 @@ from ngcn.training.checkpoint import RunError
 from ngcn.training.config import Config
 from ngcn.training.loop import Step, fit, fit_together, rehearse
 from ngcn.training.run import Run, default_folder
+from ngcn.training.setup import work
 from ngcn.training.signals import Interrupted, Signals, graceful
 
 POLL_SECONDS = 0.1
@@ -129,8 +129,7 @@ def deaf_to_signals() -> Iterator[None]:
 
 def _is_small(graph: Graph, config: Config) -> bool:
     """Whether a step of a network is over so soon that what it costs to start one matters (benchmarks/batching.py)."""
-    entries = graph.adjacency.nnz + sp.csr_array(graph.features).nnz
-    return config.model in _SIDE_BY_SIDE and config.towers * entries < _SMALL
+    return config.model in _SIDE_BY_SIDE and work(graph, config) < _SMALL
 
 
 def _train_there(graph: Graph, run: Run, seeds: list[int], board_path: Path, workers: int, parent: int) -> None:

@@ -73,6 +73,11 @@ def _dense(features: Any) -> np.ndarray:
     return features.toarray() if sp.issparse(features) else features
 
 
+def work(graph: Graph, config: Config) -> int:
+    """How much there is to do in a step, roughly: the non-zeros of the adjacency and the features, for every tower."""
+    return config.towers * int(graph.adjacency.nnz + sp.csr_array(graph.features).nnz)
+
+
 def build_inputs(graph: Graph, config: Config, preparation: Preparation | None = None) -> tuple[Operator, Features]:
     """Â as the model wants it normalised, and the features as the config wants them.
 
