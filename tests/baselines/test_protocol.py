@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +55,14 @@ def test_no_number_may_be_anything(model: str) -> None:
             if kind is float:
                 with pytest.raises(BaselineError, match=rf"{setting.name} must be .*, not inf"):
                     BASELINES[model](**{setting.name: float("inf")})
+
+
+def test_a_number_of_a_method_of_ones_own_may_be_below_one() -> None:
+    @dataclass(kw_only=True)
+    class Mine(BASELINES["lp"]):
+        gamma: float = 0.5
+
+    assert Mine(gamma=0.1).gamma == 0.1
 
 
 def test_a_run_comes_back_from_its_folder(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import ClassVar
 
 import numpy as np
@@ -57,8 +57,9 @@ class Baseline(ABC):
     multilabel: ClassVar[bool] = False  # can it give a node several labels?
 
     def __post_init__(self) -> None:
-        for name, value in vars(self).items():
-            if isinstance(value, int | float) and not isinstance(value, bool):
+        for setting in fields(self):
+            name, value, whole = setting.name, getattr(self, setting.name), type(setting.default) is int
+            if name in LIMITS or whole:
                 what, fits = LIMITS.get(name, ("1 or more", lambda x: x >= 1))
                 if not (fits(value) and value < float("inf")):
                     raise BaselineError(f"{name} must be {what}, not {value}.")
