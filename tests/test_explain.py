@@ -119,6 +119,20 @@ def test_a_graph_model_of_ones_own() -> None:
     )
 
 
+def test_a_model_that_looks_beyond_the_edges() -> None:
+    class Everywhere(Linear):
+        def forward(self, P, Z: Tensor) -> Tensor:
+            return super().forward(P, Z) + self.W(Z).mean(dim=0)
+
+    graph = random_graph()
+    alone = graph.adjacency.tolil()
+    alone[NODE], alone[:, NODE] = 0, 0
+    network = Network(EachTower(Everywhere), 12, 3, powers=2, replicas=1, classifier="attention").double()
+    explained = Explainer(network, normalize(sp.csr_array(alone)).double(), Features(graph.features).double(), graph)
+    check_against_brute_force(explained)
+    assert [ring.distance for ring in explained.explain(NODE).rings] == [0, None]
+
+
 def check_against_brute_force(explained: Explainer) -> None:
     why = explained.explain(NODE, strongest=40, features=12)
     X = explained.X.matrix

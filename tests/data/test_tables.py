@@ -131,6 +131,24 @@ def test_one_hot_ignore_and_another_label(tmp_path: Path) -> None:
     np.testing.assert_array_equal(graph.features, [[3, 0, 1], [4, 1, 0], [5, 0, 0], [6, 0, 1]])
 
 
+def test_true_and_false_are_numbers(tmp_path: Path) -> None:
+    flags = pd.DataFrame({"id": [1, 2, 3], "label": [True, False, True], "rich": [True, True, False]})
+    flags["split"] = ["train", "train", "val"]
+    folder = write(tmp_path / "g", edges="source,target\n1,2\n")
+    flags.to_csv(f"{folder}nodes.csv", index=False)
+    graph = load_dataset(folder)
+    np.testing.assert_array_equal(graph.features, [[1], [1], [0]])
+    assert graph.class_names == ("False", "True") and graph.feature_names == ("rich",)
+    flags["rich"] = ["True", "", "false"]
+    flags.to_csv(f"{folder}nodes.csv", index=False)
+    with pytest.raises(DatasetError, match=r"nodes\.csv, row 3, column 'rich': there is no number"):
+        load_dataset(folder)
+    flags["rich"] = ["True", "perhaps", "False"]
+    flags.to_csv(f"{folder}nodes.csv", index=False)
+    with pytest.raises(DatasetError, match="--one-hot rich"):
+        load_dataset(folder)
+
+
 def test_split_and_graph_can_be_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write(tmp_path / "g", NODES.replace("split,age", "Split,graph").replace("e,,,5", "e,,,"))
     with pytest.raises(DatasetError, match=r"row 6, column 'graph': the graph .* is missing; .* --ignore graph"):

@@ -119,20 +119,20 @@ class Table:
         return found.to_numpy()
 
     def is_text(self, column: str) -> bool:
-        """Not a number anywhere: a column for names, not one with a slip in it."""
+        """Not a number anywhere, and not true and false: a column for names, not one with a slip in it."""
         cells = self._cells(column)
         if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
             return not _numeric(cells.type)
         given = self.texts(column).drop_null()[:1000]
-        return len(given) > 0 and not any(_is_number(text) for text in given.to_pylist())
+        return len(given) > 0 and not _are_flags(given) and not any(map(_is_number, given.to_pylist()))
 
     def numbers(self, column: str, remedy: str) -> np.ndarray:
-        """The cells as finite numbers; ``remedy`` ends the sentence about one that is none."""
+        """The cells as finite numbers, true as 1; ``remedy`` ends the sentence about one that is none."""
         cells = self._cells(column)
         if not _numeric(cells.type):
             texts = self.texts(column)
             try:
-                cells = texts.cast(pa.float64())
+                cells = texts.cast(pa.bool_() if _are_flags(texts) else pa.float64())
             except pa.ArrowInvalid:
                 row = _first_uncastable(texts)
                 raise self.wrong(row, column, f"{texts[row].as_py()!r} is not a number; {remedy}") from None
@@ -276,6 +276,11 @@ def _whole(numbers: pa.Array) -> pa.Array:
         return numbers.cast(pa.int64())
     except pa.ArrowInvalid:
         return numbers
+
+
+def _are_flags(texts: pa.Array) -> bool:
+    """Nothing but true and false, in any case: how programs write 1 and 0 of a column of yes or no."""
+    return bool(pc.all(pc.is_in(pc.utf8_lower(texts.drop_null()), value_set=pa.array(["true", "false"]))).as_py())
 
 
 def _is_number(text: str) -> bool:

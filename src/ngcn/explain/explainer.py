@@ -122,7 +122,7 @@ class Explainer:
             named = [
                 Neighbour(ids[u].item(), float(by_node[u]), without(node=u)) for u in _largest(by_node, strongest, ring)
             ]
-            rings.append(Ring(int(hops), len(ring), float(by_node[ring].sum()), named))
+            rings.append(Ring(int(hops) if np.isfinite(hops) else None, len(ring), float(by_node[ring].sum()), named))
         return Explanation(
             node=ids[node].item(),
             label=classes[c],

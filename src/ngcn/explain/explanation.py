@@ -41,13 +41,14 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Ring:
-    """The nodes at one distance: ``distance`` edges away on the shortest path; 0 is the explained node itself.
+    """The nodes at one distance: ``distance`` edges away on the shortest path; 0 is the explained node itself, None are
+    nodes without a path to it, which only a module of one's own can look at.
 
     ``nodes`` counts those that reach the explained node, ``points`` is the sum over all of them, ``strongest`` the few
     with most points, for or against.
     """
 
-    distance: int
+    distance: int | None
     nodes: int
     points: float
     strongest: list[Neighbour]
