@@ -98,10 +98,8 @@ def _show_neighbours(why: Explanation, console: Console) -> None:
     table = Table()
     for column in ("Distance", "Node", "Points", "Without it"):
         table.add_column(column, justify="left" if column == "Node" else "right")
-    last = max((ring.distance for ring in why.rings if _counts(ring.points)), default=0)
-    for ring in why.rings:
-        if ring.distance > last:
-            break
+    shown = 1 + max((place for place, ring in enumerate(why.rings) if _counts(ring.points)), default=0)
+    for ring in why.rings[:shown]:
         nodes = "the node itself" if ring.distance == 0 else f"all {ring.nodes} together" if ring.nodes > 1 else ""
         if nodes and ring.distance:
             table.add_row(str(ring.distance), nodes, _points(ring.points), "")
@@ -110,10 +108,9 @@ def _show_neighbours(why: Explanation, console: Console) -> None:
                 name = nodes if ring.distance == 0 else f"  {neighbour.id}" if nodes else str(neighbour.id)
                 first = str(ring.distance) if ring.distance == 0 or not nodes else ""
                 table.add_row(first, name, _points(neighbour.points), _percent(neighbour.without or 0))
-        if ring.distance < last:
-            table.add_section()
+        table.add_section()
     console.print(table)
-    if further := sum(ring.nodes for ring in why.rings if ring.distance > last):
+    if further := sum(ring.nodes for ring in why.rings[shown:]):
         console.print(f"{further:,} nodes further away add less than 0.005 points per distance.")
     console.print(
         f"Points: about how many percentage points the probability of {why.label} would lose if the features of this "
