@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+import torch
+
 from ngcn.data import load_dataset
 from ngcn.graph import Graph
-from ngcn.ops import set_num_threads
 from ngcn.training import Config
 from ngcn.training.loop import fit_together
 
@@ -33,7 +34,7 @@ def milliseconds(graph: Graph, config: Config, together: int) -> float:
 
 
 def main() -> None:
-    set_num_threads(1)
+    torch.set_num_threads(1)
     dataset = sys.argv[1] if len(sys.argv) > 1 else "cora"
     graph = load_dataset(dataset)
     print(f"{dataset}, one thread: ms per seed of a step with its evaluation (least of {ROUNDS} rounds)\n")

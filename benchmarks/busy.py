@@ -23,8 +23,9 @@ def measure() -> None:
     """In a process of its own, since libgomp looks at its settings once: ms for each case, with 1 and all threads."""
     import logging
 
+    import torch
+
     from ngcn import Config, load_dataset
-    from ngcn.ops import set_num_threads
     from ngcn.training.loop import fit
 
     logging.disable(logging.WARNING)
@@ -32,7 +33,7 @@ def measure() -> None:
     for name, settings in CASES.items():
         graph = load_dataset("cora") if name.startswith("cora") else load_dataset("examples/town/", one_hot=["trade"])
         for threads in (1, len(os.sched_getaffinity(0))):
-            set_num_threads(threads)
+            torch.set_num_threads(threads)
             fit(graph, Config(steps=3, **settings), seed=0)
             taken = [fit(graph, Config(steps=STEPS, **settings), seed=0).seconds for _ in range(ROUNDS)]
             times[f"{name}: {threads}"] = 1e3 * min(taken) / STEPS

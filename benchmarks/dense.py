@@ -10,7 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from benchmarks.timing import median_ms
-from ngcn.ops import Features, set_num_threads
+from ngcn.ops import Features
 from ngcn.ops.dropout import NONE
 from ngcn.ops.features import _Times
 from ngcn.ops.reach import Reach
@@ -19,7 +19,7 @@ NODES, FEATURES, POWERS, REPLICAS, WIDTH = 20_000, 500, 6, 4, 16
 
 
 def main() -> None:
-    set_num_threads(2)
+    torch.set_num_threads(2)
     W = torch.randn(POWERS, FEATURES, REPLICAS * WIDTH)
     everything = Reach(np.zeros(NODES, np.int32), (1,) * POWERS, layers=1)
     print("| non-zeros | sparse ms | dense ms |\n|---|---|---|")

@@ -21,6 +21,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import torch
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
@@ -29,7 +30,6 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.semi_supervised import LabelSpreading, SelfTrainingClassifier
 
 from ngcn import NGCNClassifier
-from ngcn.ops import set_num_threads
 
 PER_CLASS = (5, 10, 20)
 
@@ -66,7 +66,7 @@ def main() -> None:
         "--settings", type=json.loads, help="of NGCNClassifier, as JSON: measure validation accuracy"
     )
     given = arguments.parse_args()
-    set_num_threads(1)
+    torch.set_num_threads(1)
     warnings.filterwarnings("ignore", category=ConvergenceWarning)
     warnings.filterwarnings("ignore", message="invalid value encountered in divide")  # LabelSpreading's, out of reach
     if given.settings is None:

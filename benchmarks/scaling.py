@@ -44,11 +44,10 @@ def measure(edges: int, powers: int, replicas: int) -> dict[str, Any]:
 
     from benchmarks.step import _steps
     from ngcn.nn import build_network
-    from ngcn.ops import set_num_threads
     from ngcn.training import Config
     from ngcn.training.setup import build_inputs, neighbours_close
 
-    set_num_threads(2)
+    torch.set_num_threads(2)
     torch.manual_seed(0)
     graph = neighbours_close(power_law_graph(edges))
     A_hat, X = build_inputs(graph, Config())

@@ -22,7 +22,6 @@ from benchmarks.timing import interleaved
 from ngcn.data import load_dataset
 from ngcn.graph import Graph
 from ngcn.nn import build_network
-from ngcn.ops import set_num_threads
 from ngcn.training import Config
 from ngcn.training.objective import loss
 from ngcn.training.setup import build_inputs, neighbours_close
@@ -44,7 +43,7 @@ def main() -> None:
     arguments.add_argument("--threads", type=int, default=2)
     given = arguments.parse_args()
 
-    set_num_threads(given.threads)
+    torch.set_num_threads(given.threads)
     results = []
     for name in given.datasets or DATASETS:
         results.append(measure(load_dataset(name), given.rounds))

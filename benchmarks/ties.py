@@ -16,11 +16,12 @@ import argparse
 from collections.abc import Iterator
 from pathlib import Path
 
+import torch
+
 from benchmarks.luck import RESULTS, ROWS
 from ngcn.data import load_dataset
 from ngcn.experiments import Cell, Plan, Store, table2
 from ngcn.experiments.scores import all_runs, paper_rule
-from ngcn.ops import set_num_threads
 from ngcn.training.loop import Training, _descend, _split, evaluate
 from ngcn.training.setup import build_inputs, neighbours_close
 
@@ -43,7 +44,7 @@ def main() -> None:
     arguments = parser.parse_args()
     store = Store(arguments.results)
     store.refresh()
-    set_num_threads(1)  # as in the store: the same bits
+    torch.set_num_threads(1)  # as in the store: the same bits
     for row in arguments.rows:
         dataset, model = row.split(":")
         groups = table2.groups(model, dataset, Plan())

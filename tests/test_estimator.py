@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import scipy.sparse as sp
+import torch
 from sklearn.base import clone
 from sklearn.datasets import make_blobs, make_multilabel_classification
 from sklearn.exceptions import NotFittedError
@@ -17,7 +18,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ngcn import Graph, GraphError, NGCNClassifier
 from ngcn.data import knn_graph
-from ngcn.ops import normalize, set_num_threads
+from ngcn.ops import normalize
 from ngcn.training import ConfigError
 
 SMALL = NGCNClassifier(powers=3, replicas=2, hidden=8, steps=60, lr=0.03, random_state=0)
@@ -25,9 +26,10 @@ SMALL = NGCNClassifier(powers=3, replicas=2, hidden=8, steps=60, lr=0.03, random
 
 @pytest.fixture(autouse=True, scope="module")
 def _one_thread() -> None:
-    set_num_threads(1)
+    torch.set_num_threads(1)
 
 
+@pytest.mark.filterwarnings("ignore:X is sparse")
 @parametrize_with_checks([NGCNClassifier(powers=3, replicas=1, steps=25, lr=0.1, n_neighbors=5)])
 def test_scikit_learns_own_checks(estimator, check):
     check(estimator)
@@ -75,6 +77,8 @@ def test_text_labels_with_and_without_unlabelled(crowds) -> None:
     some_known = clone(SMALL).fit(X, np.where(few >= 0, names.astype(object), -1))
     assert some_known.classes_.tolist() == ["amber", "blue", "coral"]
     assert (some_known.transduction_ == names).mean() > 0.9
+    with pytest.warns(UserWarning, match="so '-1' is a class"):
+        assert "-1" in clone(SMALL).fit(X, np.where(few >= 0, names, "-1")).classes_
 
 
 def test_minus_one_and_one_alone_are_two_classes(crowds) -> None:
@@ -171,6 +175,7 @@ def test_several_labels_per_node() -> None:
         (np.full((20, 2), -1), "only rows of -1"),
         (np.arange(40).reshape(20, 2), "zeros and ones"),
         (np.linspace(0, 1, 20), "Unknown label type"),
+        (np.array(["a", None, "b", float("nan")] * 5, dtype=object), "give -1 for nodes without a label"),
     ],
 )
 def test_labels_that_nothing_can_be_learned_from(y: np.ndarray, message: str) -> None:
@@ -207,6 +212,8 @@ def test_sparse_counts_and_frames_with_names(crowds) -> None:
     model = clone(SMALL).set_params(metric="cosine", features="row").fit(counts, few)
     some = counts.sum(axis=1) > 0  # a row of zeros has no direction, and so no nearest rows: it may fall anywhere
     assert (model.transduction_ == y).mean() > 0.8 and model.score(counts[some], y[some]) > 0.8
+    with pytest.warns(UserWarning, match="not their values"):
+        clone(SMALL).fit(sp.hstack([counts, 0 * counts]), few)
     frame = pd.DataFrame(X, columns=["a", "b", "c", "d"])
     assert list(clone(SMALL).fit(frame, pd.Series(few)).feature_names_in_) == ["a", "b", "c", "d"]
 

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 
 from ngcn import Config, Graph, exported_model, train
 from ngcn.cli import app
-from ngcn.ops import set_num_threads
 from ngcn.training.run import Run
 
 # Every graph model, classifier, depth and preparation of features once
@@ -64,7 +63,7 @@ def weighted_graph(multilabel: bool) -> Graph:
 
 @pytest.fixture(scope="module")
 def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    set_num_threads(1)
+    torch.set_num_threads(1)
     folder = tmp_path_factory.mktemp("export")
     for name, (config, multilabel) in VARIANTS.items():
         train(weighted_graph(multilabel), config, folder=folder / name)
@@ -94,6 +93,8 @@ def test_edges_without_weights_count_once_in_either_direction(exported: Path) ->
     X = torch.from_numpy(weighted_graph(False).features)[:3]
     one_way, both_ways = torch.tensor([[0, 1], [1, 2]]), torch.tensor([[0, 1, 1, 2], [1, 0, 2, 1]])
     torch.testing.assert_close(model(X, one_way), model(X, both_ways))
+    torch.testing.assert_close(model(X, one_way), model(X, one_way.repeat(1, 2)))
+    torch.testing.assert_close(model(X, one_way, torch.ones(2) * 2), model(X, one_way.repeat(1, 2), torch.ones(4)))
     assert not torch.allclose(model(X, one_way), model(X, one_way[:, :1]))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,7 +39,14 @@ class Targets:
             return cls._of_matrix(y)
         y = column_or_1d(y, warn=True)
         known = unlabelled = np.ones(len(y), dtype=bool)
-        if y.dtype.kind not in "US":  # text is never -1
+        if y.dtype.kind in "US":  # text is never -1
+            if "-1" in y.tolist():
+                warnings.warn(
+                    "y is text, and so '-1' is a class; for nodes without a label give the number -1 in an object "
+                    "array, such as np.where(known, y.astype(object), -1).",
+                    stacklevel=3,
+                )
+        else:
             unlabelled = np.asarray(y == UNKNOWN, dtype=bool)
             known = ~unlabelled
         if not known.any():
@@ -69,12 +77,22 @@ class Targets:
         return cls(np.where(known[:, None], y, 0), known, np.arange(y.shape[1]))
 
 
-def hold_out(labels: np.ndarray, train: np.ndarray, share: float, random: np.random.RandomState) -> np.ndarray:
+def refuse_missing(y: Any) -> None:
+    """None and nan among names, as data frames have them, in a sentence of our own."""
+    if getattr(y, "dtype", None) == np.dtype(object) and any(
+        label is None or label != label for label in np.ravel(y).tolist()
+    ):
+        raise GraphError("y has None or nan in it; give -1 for nodes without a label.")
+
+
+def part_of_each_class(
+    labels: np.ndarray, train: np.ndarray, share: float, random: np.random.RandomState
+) -> np.ndarray:
     """Which of the training nodes to choose the best step by: this share of every class, rounded down.
 
     Example:
         >>> labels = np.repeat([0, 1, 2], [10, 5, 1])
-        >>> val = hold_out(labels, labels >= 0, 0.2, np.random.RandomState(0))
+        >>> val = part_of_each_class(labels, labels >= 0, 0.2, np.random.RandomState(0))
         >>> np.bincount(labels[val], minlength=3)
         array([2, 1, 0])
     """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from typing import Any
@@ -14,14 +15,14 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ngcn._targets import Targets, hold_out
+from ngcn._targets import Targets, part_of_each_class, refuse_missing
 from ngcn.data.knn import Neighbours
 from ngcn.graph import UNKNOWN, Graph, GraphError
 from ngcn.nn import MODELS
 from ngcn.ops import Features, Operator, normalize
 from ngcn.training.config import Config, ConfigError
 from ngcn.training.loop import fit
-from ngcn.training.setup import Preparation, build_inputs, prepare
+from ngcn.training.setup import Preparation, build_inputs, ignores_values, prepare
 
 ONE_UNIT = 10  # times the median deviation: columns up to here are taken to have the same unit
 ESTIMATORS = ("ngcn", "nsage", "gcn", "sage", "dcnn")  # what new nodes can join; not all that `Config` knows is
@@ -42,9 +43,9 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         hidden: columns of a tower's hidden layers.
         steps, lr, dropout, l2, patience: of training; see :class:`ngcn.Config`.
         features: what is made of X first: bag (which features a row has, summing to 1), unit (the same, of length 1),
-            row (each row summing to 1), standard (each column with mean 0 and deviation 1 over all nodes) or none;
-            auto is bag, or unit for long rows, for sparse X (none if a number is negative) and for zeros and ones, else
-            standard.
+            row (each row summing to 1), standard (each column with mean 0 and deviation 1, not counting what is held
+            out) or none; auto is bag, or unit for long rows, for sparse X with more zeros than not (none if a number is
+            negative) and for zeros and ones, else standard.
         n_neighbors, metric: of the graph that is made of X; see :func:`ngcn.data.knn_graph`.
         validation_fraction: share of the labelled nodes of every class, rounded down, that do not teach but choose the
             best step. If that is none, all teach and the last step is kept.
@@ -121,9 +122,15 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         graph = self._given_graph(X, y, adjacency) if isinstance(X, Graph) else self._made_graph(X, y, adjacency)
         given, val = graph.train | graph.val, graph.val
         if not val.any():
-            val = hold_out(graph.labels, graph.train, self.validation_fraction, random)
+            val = part_of_each_class(graph.labels, graph.train, self.validation_fraction, random)
         graph = graph.with_split(given & ~val, val, np.zeros(graph.nodes, dtype=bool))
 
+        if ignores_values(graph, self._config):
+            warnings.warn(
+                "X is sparse, and with features='auto' what counts is which features a row has, not their values; "
+                "features='standard', 'row' or 'none' makes them count, 'bag' is this without a warning.",
+                stacklevel=2,
+            )
         result = fit(graph, self._config, seed=int(random.randint(2**31)))
         self._network, self._preparation = result.network, prepare(graph, self._config)
         self._graph = graph if self._neighbours else None  # for new nodes to join
@@ -214,6 +221,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         return graph
 
     def _made_graph(self, X: Any, y: Any, adjacency: Any) -> Graph:
+        refuse_missing(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
         targets = Targets.of(y)
         self.classes_ = targets.classes

@@ -63,9 +63,10 @@ class Model(nn.Module):
         edges = edges.long()  # numbers of pairs can be too large for less
         if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < nodes:
             raise ValueError(f"edges are between nodes 0 to {nodes - 1}, not {int(edges.min())} to {int(edges.max())}.")
-        weights = torch.ones(edges.shape[1]) if weights is None else weights.float()
         once, number = torch.unique(edges[0] * nodes + edges[1], return_inverse=True)
-        weight = torch.zeros(len(once)).index_add_(0, number, weights)
+        weight = torch.ones(len(once))
+        if weights is not None:  # those of an edge that is listed twice add up
+            weight = torch.zeros(len(once)).index_add_(0, number, weights.float())
         source, target = once // nodes, once % nodes
         both, number = torch.unique(torch.cat([once, target * nodes + source]), return_inverse=True)
         weight = torch.zeros(len(both)).scatter_reduce_(0, number, weight.repeat(2), "amax")

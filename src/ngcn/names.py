@@ -13,6 +13,14 @@ MODELS = {
 METRICS = {"accuracy": "Accuracy", "micro_f1": "Micro-F1", "macro_f1": "Macro-F1"}
 
 
+def dataset_title(dataset: str) -> str:
+    """
+    >>> dataset_title("cora"), dataset_title("ppi")
+    ('Cora', 'PPI')
+    """
+    return "PPI" if dataset == "ppi" else dataset.capitalize()
+
+
 def count(number: int, what: str) -> str:
     """
     >>> count(1, "seed"), count(20, "seed")

@@ -8,8 +8,8 @@ import scipy.sparse as sp
 from baselines.conftest import small_graph
 from ngcn.baselines import BaselineError, Planetoid
 from ngcn.baselines.planetoid import sample_contexts
-from ngcn.baselines.protocol import undirected
 from ngcn.graph import Graph
+from ngcn.ops import undirected
 
 DRAWS = 200_000
 
@@ -25,7 +25,9 @@ def tadpole() -> Graph:
 def draw(graph: Graph, **settings: float) -> tuple[np.ndarray, np.ndarray]:
     """How often each pair (i, c) comes with sign 1, and with -1, of all draws."""
     planetoid = Planetoid(contexts=DRAWS, length=4, window=3, **settings)
-    i, c, sign = (x.numpy() for x in sample_contexts(graph, undirected(graph), planetoid, np.random.default_rng(0)))
+    i, c, sign = (
+        x.numpy() for x in sample_contexts(graph, undirected(graph.adjacency), planetoid, np.random.default_rng(0))
+    )
     assert set(sign) <= {1.0, -1.0}
     counts = np.zeros((2, graph.nodes, graph.nodes))
     np.add.at(counts, ((sign < 0).astype(int), i, c), 1 / DRAWS)
@@ -34,7 +36,7 @@ def draw(graph: Graph, **settings: float) -> tuple[np.ndarray, np.ndarray]:
 
 def test_contexts_from_walks(tadpole: Graph) -> None:
     """Walks of 4 nodes, all pairs of places 1 or 2 steps apart alike, by powers of the transition matrix."""
-    A = undirected(tadpole).toarray()[:5, :5]
+    A = undirected(tadpole.adjacency).toarray()[:5, :5]
     T = A / A.sum(axis=1, keepdims=True)
     at = [np.full(5, 1 / 5)]  # where a walk is after 0, 1, ... steps
     for _ in range(3):

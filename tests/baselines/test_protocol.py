@@ -7,12 +7,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
+from torch import nn
 from training.conftest import crowds
 from typer.testing import CliRunner, Result
 
 from ngcn.baselines import BASELINES, BaselineError
+from ngcn.baselines._learning import Peak
 from ngcn.cli import app
+from ngcn.data import load_dataset
 from ngcn.explain import explain_node
+from ngcn.graph import Graph
+from ngcn.ops.threads import threads_as_before
 from ngcn.training import Config, ConfigError, Run, RunError, train, train_seeds
 
 Ngcn = Callable[..., Result]
@@ -90,6 +96,34 @@ def test_every_baseline_keeps_to_the_protocol(name: str) -> None:
     assert baseline.title and baseline.__doc__
     assert {type(f.default) for f in fields(baseline)} <= {bool, int, float, str}
     assert Config(model=name).settings == asdict(baseline())
+
+
+@pytest.mark.parametrize(
+    ("name", "settings"),
+    [
+        ("semiemb", {"steps": 3}),
+        ("planetoid", {"steps": 2, "pretraining": 2}),
+        ("sage-pool", {"steps": 2}),
+        ("sage-lstm", {"steps": 1}),
+        ("gcn-kipf", {"steps": 3}),
+    ],
+)
+def test_the_same_seed_gives_the_same_bits_on_two_threads(name: str, settings: dict) -> None:
+    graph, config = load_dataset("cora"), Config(model=name, settings=settings)
+    with threads_as_before():
+        torch.set_num_threads(2)
+        first, *others = (train(graph, config).network.graph_models.probabilities for _ in range(4))
+    assert all(torch.equal(other, first) for other in others)
+
+
+def test_a_tie_keeps_the_parameters_of_the_earlier_step(path: Graph) -> None:
+    module = nn.Linear(1, 1)
+    peak = Peak(module, path)
+    for weight in (1.0, 2.0):
+        nn.init.constant_(module.weight, weight)
+        peak.offer(torch.zeros(int(path.val.sum()), path.classes))
+    peak.restore()
+    assert module.weight.item() == 1.0
 
 
 def test_another_graph_of_the_same_size_is_refused(tmp_path: Path) -> None:

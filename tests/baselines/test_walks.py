@@ -1,9 +1,9 @@
 """Walks go along edges, with the frequencies that the weights, p and q ask for, whatever the number of threads."""
 
-import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 
 from ngcn.baselines._walks import random_walks
 
@@ -58,13 +58,13 @@ def test_the_first_step_knows_no_p_and_q() -> None:
 
 def test_same_seed_same_walks_on_any_number_of_threads() -> None:
     starts = np.tile(np.arange(5), 100)
-    threads = numba.get_num_threads()
+    threads = torch.get_num_threads()
     try:
-        numba.set_num_threads(1)
+        torch.set_num_threads(1)
         alone = random_walks(tadpole(), starts, length=10, seed=7, p=0.5)
-        numba.set_num_threads(threads)
+        torch.set_num_threads(threads)
         together = random_walks(tadpole(), starts, length=10, seed=7, p=0.5)
     finally:
-        numba.set_num_threads(threads)
+        torch.set_num_threads(threads)
     assert (alone == together).all()
     assert (alone != random_walks(tadpole(), starts, length=10, seed=8, p=0.5)).any()

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from typer.testing import CliRunner, Result
 
 from ngcn.cli import app
-from ngcn.ops import set_num_threads
 
 
 @pytest.fixture
@@ -63,7 +63,7 @@ class Process(subprocess.Popen[str]):
 
 @pytest.fixture(autouse=True)
 def _one_thread() -> None:
-    set_num_threads(1)  # small work is quicker so, and the machine may have other things to do
+    torch.set_num_threads(1)  # small work is quicker so, and the machine may have other things to do
 
 
 @pytest.fixture

@@ -308,6 +308,14 @@ def test_doubtful_names_of_classes_are_remarked_on(ngcn: Ngcn) -> None:
     assert "'x|y' is taken as one class; --multilabel would make several labels of it" in result.stderr
 
 
+def test_values_that_do_not_count_are_remarked_on(ngcn: Ngcn) -> None:
+    amounts = "id,feature,value\na,shoes,10\nb,hats,2000\nc,shoes,20\n"
+    write(Path("g"), {"features.csv": amounts, "nodes.csv": NODES})
+    command = ("train", "g", "--model", "gcn", "--steps", "1", "--ignore", "age", "--out")
+    assert "which features a node has, not their values" in ngcn(*command, "a").stderr
+    assert "not their values" not in ngcn(*command, "b", "--features", "row").stderr
+
+
 def test_a_constant_column_is_a_warning(ngcn: Ngcn) -> None:
     write(Path("g"), {"nodes.csv": NODES.replace("age", "age,size").replace("\n", ",7\n").replace("size,7", "size")})
     result = ngcn("train", "g", "--model", "gcn", "--steps", "2")

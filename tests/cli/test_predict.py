@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -74,6 +75,8 @@ def test_another_graph_with_the_model(ngcn: Ngcn) -> None:
     assert result.exit_code == 0 and "labelled nodes" in result.stdout and "Accuracy" in result.stdout
     assert "trained on" not in result.stderr
     assert "crowds is what run was trained on" in ngcn("evaluate", "run", "crowds/").stderr
+    shutil.copytree("crowds", "copy")
+    assert "20 nodes of these are among those that run learned from" in ngcn("evaluate", "run", "copy").stderr
     bare = new.drop(columns="label")
     bare.to_parquet("new/people.parquet")
     result = ngcn("predict", "run", "new/people.parquet", "--edges", "new/edges.csv", "--out", "bare.csv")

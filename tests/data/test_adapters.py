@@ -147,7 +147,8 @@ def test_pyg_there_and_back(caplog: pytest.LogCaptureFixture) -> None:
     for part in ("train", "val", "test", "labels"):
         np.testing.assert_array_equal(getattr(back, part), getattr(graph, part))
     np.testing.assert_array_equal(back.features, graph.features)
-    assert abs(back.adjacency - graph.adjacency).max() == 0
+    assert data.is_undirected() and back.edges == graph.edges
+    assert abs(back.adjacency - graph.adjacency.maximum(graph.adjacency.T)).max() == 0
     fake = FakeDataset(num_graphs=1, avg_num_nodes=60, task="node", num_classes=3)[0]
     drawn = Graph.from_pyg(fake, name="fake")
     assert drawn.classes == 3 and drawn.train.any() and "fake has no split" in caplog.text
@@ -187,6 +188,16 @@ def test_npz_of_matrices(tmp_path: Path, features: str, caplog: pytest.LogCaptur
         found = graph.features.toarray() if sp.issparse(graph.features) else graph.features
         np.testing.assert_allclose(found, X.toarray(), rtol=1e-6)
     assert graph.train.sum() == 15
+
+
+def test_npz_with_names_of_classes(tmp_path: Path) -> None:
+    names = np.array(["dog", "", "cat", "dog", "cat", "dog", "cat", "dog"])
+    arrays = {"edges": np.array([[0, 1], [1, 2]]), "node_features": np.eye(8)}
+    np.savez(tmp_path / "pets.npz", node_labels=names, **arrays)
+    pets = load_dataset(str(tmp_path / "pets.npz"))
+    assert pets.class_names == ("cat", "dog") and pets.labels.tolist() == [1, -1, 0, 1, 0, 1, 0, 1]
+    trained = Trained(("bird", "dog"), pets.feature_names, False)
+    assert load_dataset(str(tmp_path / "pets.npz"), trained=trained).labels.tolist() == [1, -1, -1, 1, -1, 1, -1, 1]
 
 
 def test_npz_of_edges(tmp_path: Path) -> None:

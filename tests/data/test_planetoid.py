@@ -13,7 +13,7 @@ import pytest
 import scipy.sparse as sp
 
 from ngcn.data import DatasetError, catalog, load_dataset, read_planetoid
-from ngcn.data.planetoid import unpickle
+from ngcn.data.planetoid import _CSR, unpickle
 
 
 def test_reads_the_small_set(tiny: Path) -> None:
@@ -113,6 +113,15 @@ def test_takes_no_address_from_a_file(value: object, tiny: Path) -> None:
     (tiny / "ind.tiny.ally").write_bytes(pickle.dumps(value))
     with pytest.raises(DatasetError, match=r"ind\.tiny\."):
         read_planetoid(tiny, "tiny")
+
+
+def test_a_file_cannot_change_what_reads_the_next(tiny: Path) -> None:
+    state = b"N}X\x05\x00\x00\x00buildc__builtin__\nlist\ns\x86"  # attributes, for the class itself
+    (tiny / "ind.tiny.ally").write_bytes(b"\x80\x02cscipy.sparse.csr\ncsr_matrix\n" + state + b"b.")
+    before = vars(_CSR).copy()
+    with pytest.raises(DatasetError, match=r"ind\.tiny\.ally"):
+        unpickle(tiny / "ind.tiny.ally")
+    assert vars(_CSR) == before
 
 
 def test_says_what_a_hostile_pickle_asked_for(tmp_path: Path) -> None:

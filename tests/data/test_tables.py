@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import logging
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -120,6 +122,20 @@ def test_ids_stay_as_they_stand(tmp_path: Path, ids: list[str], kept: list[objec
     graph = load_dataset(f"{tmp_path}/zoo")
     assert graph.node_ids is not None and graph.node_ids.tolist() == (kept or ids)
     assert graph.adjacency.toarray()[[0, 1], [1, 2]].tolist() == [1, 1]
+
+
+def test_the_separator_is_that_of_the_first_line_outside_quotes(tmp_path: Path) -> None:
+    nodes = '\n"id";label;"a, b, c, d";x\nu;1;2;3\nv;2;2;3\nw;1;2;3\nx;2;2;3\n'
+    graph = load_dataset(write(tmp_path, nodes, "source;target\nu;v\n"), ignore=["x"])
+    assert graph.feature_names == ("a, b, c, d",) and graph.features[0, 0] == 2
+
+
+def test_a_process_may_end_as_soon_as_it_has_read(tmp_path: Path) -> None:
+    """Threads of Arrow that were just starting aborted one in three of them."""
+    (tmp_path / "nodes.csv").write_text(NODES)
+    code = "from ngcn.data.table import read_table; import torch; read_table('nodes.csv')"
+    for _ in range(5):
+        subprocess.run([sys.executable, "-c", code], cwd=tmp_path, check=True)
 
 
 def test_one_hot_ignore_and_another_label(tmp_path: Path) -> None:

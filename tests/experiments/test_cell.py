@@ -42,6 +42,14 @@ def test_running_a_cell_is_training_its_configuration():
     assert (outcome["val"], outcome["test"], outcome["best_step"]) == (result.val, result.test, result.best_step)
 
 
+def test_a_cell_trains_on_what_its_seed_leaves_of_the_features():
+    config = Config(model="gcn", steps=8)
+    outcome = Cell(Setup(config, removed=0.9), seed=3).run()
+    left = train(remove_features(load_dataset("cora"), 0.9, seed=3), config, seed=3)
+    assert (outcome["val"], outcome["test"], outcome["best_step"]) == (left.val, left.test, left.best_step)
+    assert outcome["test"] != Cell(Setup(config), seed=3).run()["test"]
+
+
 def test_a_random_split_is_that_of_the_seed():
     setup = Setup(Config(model="lp", split="random:5"))
     outcomes = [cell.run()["test"] for cell in setup.cells(3)]

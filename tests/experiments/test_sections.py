@@ -2,6 +2,7 @@
 
 import io
 
+import numpy as np
 import pytest
 from rich.console import Console
 
@@ -125,6 +126,25 @@ def test_claims_are_judged_by_the_outcomes(made_up, tmp_path):
     assert [verdict.held for verdict in verdicts(worse, SMALL)] == [False, True, False, None, None, None, None]
 
 
+@pytest.mark.parametrize(
+    ("claim", "spoils", "figure"),
+    [
+        ("sensitivity", lambda c: c.config.model == "nsage" and len(c.config.powers) > 1, "test"),  # walks are worse
+        ("noise", lambda c: c.config.model == "dcnn" and c.removed == 0.9, "test"),  # one walker gives way
+        ("noise", lambda c: c.config.model in ("gcn", "sage") and c.removed == 0, "test"),  # the gap shrinks
+        ("attention", lambda c: c.removed == 0.5, "scale_weights"),
+    ],
+)
+def test_each_claim_can_fail(made_up, tmp_path, claim, spoils, figure):
+    store = Store(tmp_path)
+    for cell in EXPERIMENTS[claim].cells(SMALL):
+        bad = {"test": 0.1, "scale_weights": [1.0, 0, 0, 0, 0, 0]}[figure]
+        store.put(cell, {**made_up.get(cell), **({figure: bad} if spoils(cell.setup) else {})})
+    store.refresh()
+    held = {verdict.experiment: verdict.held for verdict in verdicts(store, SMALL)}
+    assert held[claim] is False
+
+
 def test_depth_may_not_help_one_of_the_models_throughout(tmp_path):
     """GCN does worse with depth everywhere; SAGE better, everywhere or everywhere but on Cora."""
     for exception in ("", "cora"):
@@ -203,3 +223,12 @@ def test_the_published_figures_are_complete():
     assert all(set(row) == {"citeseer", "cora", "pubmed", "ppi"} for row in list(TABLE2.values())[9:])
     assert all(len(row) == 4 for row in TABLE3.values())
     assert all(len(row) == 3 for row in TABLE4.values())
+    sums = {
+        dataset: sum(row.get(dataset, 0) for row in TABLE2.values())
+        for dataset in ("citeseer", "cora", "pubmed", "ppi")
+    }
+    assert sums == pytest.approx(
+        {"citeseer": 761.3, "cora": 890.5, "pubmed": 894.8, "ppi": 383.0}
+    )  # the paper's, added
+    assert np.sum(list(TABLE3.values()), axis=0)[:, 0] == pytest.approx([464.3, 504.7, 552.4, 575.3])
+    assert np.sum(list(TABLE4.values()), axis=0) == pytest.approx([558.1, 553.5, 554.2])

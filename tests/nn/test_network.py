@@ -99,6 +99,14 @@ def test_fixed_weights_follow_the_paper(X):
     assert build("ngcn", "fc", X).scale_weights() is None
 
 
+def test_both_halves_of_sage_see_what_one_mask_leaves(graph, X):
+    sage = SAGE((0,), 1, (X.shape[1], 4), dropout=0.5, activation=torch.nn.Identity()).double().train()
+    with torch.no_grad():
+        for own, of_neighbours in zip(sage.own.parameters(), sage.neighbours.parameters(), strict=True):
+            of_neighbours.copy_(-own)  # on power 0 a node's neighbour is the node, so that nothing is left
+    assert sage(normalize(graph.adjacency, "row").double(), X).abs().max() < 1e-12
+
+
 def test_training_mode_drops_and_evaluation_does_not(graph, X):
     network = build("ngcn", "fc", X)
     A_hat = normalize(graph.adjacency).double()

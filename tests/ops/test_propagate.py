@@ -65,6 +65,8 @@ def test_distances_follow_the_inflow():
 
     chain = Operator(sp.csr_array(np.diag(np.ones(3), 1)))  # row v takes from v + 1
     np.testing.assert_array_equal(chain.distances(np.array([1]), 9), [9, 0, 1, 2])
+    same_bytes = np.array([1, 0], np.int32)
+    np.testing.assert_array_equal(chain.distances(same_bytes, 9), [0, 0, 1, 2])
 
 
 def test_explicit_power_and_its_largest_entries(A_hat):

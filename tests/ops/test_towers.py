@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import normalize
 
-from ngcn.ops import NONE, Dropout, relu_dropout, relu_normalize_dropout, set_num_threads, tower_linear
+from ngcn.ops import NONE, Dropout, relu_dropout, relu_normalize_dropout, tower_linear
 
 REPLICAS = 3
 
@@ -66,8 +66,8 @@ def test_same_bits_on_one_and_two_threads():
     results = []
     threads = torch.get_num_threads()
     for n in (1, 2):
-        set_num_threads(n)
+        torch.set_num_threads(n)
         out = tower_linear(relu_dropout(H), W)
         results.append([out, *torch.autograd.grad(out.sum(), (H, W))])
-    set_num_threads(threads)
+    torch.set_num_threads(threads)
     assert all(torch.equal(a, b) for a, b in zip(*results, strict=True))

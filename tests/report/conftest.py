@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 
 from ngcn import Config, Graph, train
-from ngcn.ops import set_num_threads
 from ngcn.report import write_report
 from ngcn.training import Run
 
@@ -47,7 +47,7 @@ def crowds(multilabel: bool = False, **changes: Any) -> Graph:
 @pytest.fixture(scope="session")
 def make_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
     """Train on a graph, write the page and return where it is."""
-    set_num_threads(1)
+    torch.set_num_threads(1)
 
     def make(graph: Graph, explain: int = 25, change: Callable[[Path], None] | None = None, **settings: Any) -> Path:
         folder = tmp_path_factory.mktemp("run") / "my run"

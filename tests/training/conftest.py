@@ -5,9 +5,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 
 from ngcn.graph import Graph
-from ngcn.ops import set_num_threads
 
 SPLITS = (np.arange(60) % 3 == 0, np.arange(60) % 3 == 1, np.arange(60) % 3 == 2)
 
@@ -24,7 +24,7 @@ def crowds(labels_per_node: int = 1) -> Graph:
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_thread() -> None:
-    set_num_threads(1)  # small work is quicker so, and the machine may have other things to do
+    torch.set_num_threads(1)  # small work is quicker so, and the machine may have other things to do
 
 
 @pytest.fixture(scope="session")

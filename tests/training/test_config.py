@@ -176,6 +176,7 @@ def test_another_model_brings_its_own_defaults(tmp_path) -> None:
     other = Config.from_file(path, model="gcn")
     assert (other.powers, other.replicas, other.classifier, other.steps) == ((1,), 1, "identity", 7)
     assert Config.from_file(path, model="ngcn").powers == (0, 1, 2, 3, 4, 5)
+    assert Config.from_file(path, model="mlp").l2 == Config(model="mlp").l2 != Config().l2
     path.write_text("powers: 3\nclassifier: fc\n")  # of the default model, though it does not name it
     assert Config.from_file(path, model="ngcn") == Config(powers=3, classifier="fc")
     assert Config.from_file(path, model="nsage") == Config(model="nsage")
@@ -189,5 +190,6 @@ def test_seed_beyond_the_generator_is_refused() -> None:
 
 
 def test_numpys_whole_numbers_are_whole_numbers() -> None:
-    config = Config(seed=np.int64(3), replicas=np.arange(3)[2])
-    assert config == Config(seed=3, replicas=2) and type(config.seed) is type(config.replicas) is int
+    config = Config(seed=np.int64(3), replicas=np.arange(3)[2], powers=np.int64(2))
+    assert config == Config(seed=3, replicas=2, powers=2) and type(config.seed) is type(config.replicas) is int
+    assert Config(powers=np.arange(3)) == Config(powers=[0, np.int32(1), 2]) == Config(powers=3)

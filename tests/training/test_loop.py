@@ -8,8 +8,7 @@ import torch
 from ngcn.data import load_dataset
 from ngcn.graph import Graph, GraphError
 from ngcn.names import MODELS
-from ngcn.ops import set_num_threads
-from ngcn.training import Config, Result, Step, TrainingError, train
+from ngcn.training import Config, ConfigError, Result, Step, TrainingError, train
 from ngcn.training import loop as loop_module
 from ngcn.training.loop import fit_together
 
@@ -48,13 +47,13 @@ def test_the_callers_random_numbers_are_left_alone(graph: Graph, model: str) -> 
 def test_small_work_takes_one_thread_and_leaves_the_setting_alone(graph: Graph) -> None:
     seen = []
     try:
-        set_num_threads(2)
+        torch.set_num_threads(2)
         train(graph, SMALL, on_step=lambda step: seen.append(torch.get_num_threads()))
         assert set(seen) == {1} and torch.get_num_threads() == 2
         train(load_dataset("cora"), Config(steps=1), on_step=lambda step: seen.append(torch.get_num_threads()))
         assert seen[-1] == 2
     finally:
-        set_num_threads(1)
+        torch.set_num_threads(1)
 
 
 def test_parameters_are_those_of_the_first_step_with_the_peak_validation_score(graph: Graph) -> None:
@@ -180,7 +179,12 @@ def test_scale_weights_have_a_number_per_power(graph: Graph) -> None:
 def test_same_bits_on_one_and_two_threads(model: str) -> None:
     results = []
     for threads in (1, 2):
-        set_num_threads(threads)
+        torch.set_num_threads(threads)
         results.append(train(load_dataset("cora"), Config(model=model, powers=3, steps=4)))
     one, two = results
     assert same_weights(one, two) and one.history == two.history
+
+
+def test_several_seeds_are_for_another_function(graph: Graph) -> None:
+    with pytest.raises(ConfigError, match=r"trains one seed, not 3; train_seeds\(graph, config\)"):
+        train(graph, Config(seeds=3))

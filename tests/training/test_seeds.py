@@ -7,7 +7,6 @@ import pytest
 import torch
 
 from ngcn.graph import Graph
-from ngcn.ops import set_num_threads
 from ngcn.training import Config, TrainingError, train, train_seeds
 
 SMALL = Config(powers=2, replicas=1, hidden=4, steps=12, seeds=3)
@@ -85,12 +84,12 @@ def test_an_error_while_showing_progress_stops_the_training_and_comes_up(
 def test_threads_are_as_before(graph: Graph, tmp_path: Path) -> None:
     before = torch.get_num_threads()
     try:
-        set_num_threads(2)
+        torch.set_num_threads(2)
         for seeds in (1, 2):
             train_seeds(graph, replace(SMALL, seeds=seeds, steps=2), tmp_path / f"{seeds}", threads=1)
             assert torch.get_num_threads() == 2
     finally:
-        set_num_threads(before)
+        torch.set_num_threads(before)
 
 
 def test_one_worker_trains_all_seeds_too(graph: Graph, finished: tuple[Path, list[np.ndarray]], tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import torch
 
 from ngcn.graph import Graph
 from ngcn.training.config import Config
-from ngcn.training.setup import build, build_inputs, neighbours_close, prepare
+from ngcn.training.setup import build, build_inputs, ignores_values, neighbours_close, prepare
 
 
 def features(graph: Graph, how: str) -> np.ndarray:
@@ -31,11 +31,21 @@ def test_what_is_no_bag_of_words(graph: Graph) -> None:
     assert prepare(replace(graph, features=zero_one), Config()).how == "bag"  # dense or not
     assert prepare(replace(graph, features=-graph.features), Config()).how == "none"  # would fill up if standardised
     assert prepare(replace(graph, features=zero_one * 2), Config()).how == "standard"
+    full = sp.csr_array(zero_one + 1)  # sparse by its type alone, as some tools pass on their columns
+    assert prepare(replace(graph, features=full), Config()).how == "standard"
+
+
+def test_values_that_do_not_count(graph: Graph) -> None:
+    counts = replace(graph, features=graph.features * 3)
+    assert ignores_values(counts, Config()) and not ignores_values(graph, Config())
+    assert not ignores_values(counts, Config(features="bag"))  # as it was asked to be
+    assert not ignores_values(counts, Config(model="lp"))  # nor do features
+    assert not ignores_values(replace(counts, features=counts.features.toarray()), Config())
 
 
 def test_rows_of_many_features_have_length_1(graph: Graph) -> None:
     random = np.random.default_rng(0)
-    counts = sp.csr_array(random.poisson(1.5, (60, 100)).astype(np.float32))  # some 78 of 100 are there
+    counts = sp.csr_array(random.poisson(0.25, (60, 400)).astype(np.float32))  # some 88 of 400 are there
     long = replace(graph, features=counts, feature_names=None)
     X = features(long, "auto")
     np.testing.assert_allclose(np.linalg.norm(X, axis=1), 1, rtol=1e-6)

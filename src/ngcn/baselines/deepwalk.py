@@ -21,8 +21,9 @@ from typing import ClassVar
 import numpy as np
 
 from ngcn.baselines._walks import random_walks
-from ngcn.baselines.protocol import Baseline, BaselineError, undirected
+from ngcn.baselines.protocol import Baseline, BaselineError
 from ngcn.graph import Graph
+from ngcn.ops import undirected
 
 
 @dataclass(kw_only=True)
@@ -72,7 +73,7 @@ class DeepWalk(Baseline):
             raise BaselineError("DeepWalk needs gensim, which is not installed: pip install gensim") from None
         random = np.random.default_rng(seed)
         starts = np.concatenate([random.permutation(graph.nodes) for _ in range(self.walks)])
-        walks = random_walks(undirected(graph), starts, self.length, seed, p=self.p, q=self.q)
+        walks = random_walks(undirected(graph.adjacency), starts, self.length, seed, p=self.p, q=self.q)
         words = np.array([str(node) for node in range(graph.nodes)], dtype=object)
         model = Word2Vec(
             words[walks].tolist(),

@@ -23,8 +23,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 
-from ngcn.baselines.protocol import Baseline, BaselineError, one_hot, undirected
+from ngcn.baselines.protocol import Baseline, BaselineError, one_hot
 from ngcn.graph import Graph
+from ngcn.ops import undirected
 
 if TYPE_CHECKING:
     from sklearn.linear_model import LogisticRegression
@@ -51,7 +52,7 @@ class ICA(Baseline):
         from sklearn.preprocessing import normalize
 
         X, train, labels = normalize(sp.csr_array(graph.features, dtype=np.float64)), graph.train, graph.labels
-        S = sp.csr_array(undirected(graph) != 0, dtype=np.float64)  # S @ (one-hot labels) are the statistics
+        S = sp.csr_array(undirected(graph.adjacency) != 0, dtype=np.float64)  # S @ (one-hot labels) are the statistics
         if self.statistic == "proportion":
             S = normalize(S, norm="l1")
 

@@ -22,8 +22,9 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.baselines.protocol import Baseline, one_hot, shares, solve, undirected
+from ngcn.baselines.protocol import Baseline, one_hot, shares, solve
 from ngcn.graph import Graph
+from ngcn.ops import undirected
 
 
 @dataclass(kw_only=True)
@@ -36,7 +37,7 @@ class LabelPropagation(Baseline):
     class_mass: bool = True  # scale the classes so that each has the share of the unlabelled that it has in training
 
     def fit(self, graph: Graph, seed: int) -> None:
-        W, Y = undirected(graph), one_hot(graph)
+        W, Y = undirected(graph.adjacency), one_hot(graph)
         degree = np.maximum(W.sum(axis=1), 1e-12)  # of a lonely node: keeps its equation solvable, with answer 0
         u = ~graph.train
         F = Y.copy()
@@ -59,7 +60,7 @@ class LabelSpreading(Baseline):
     alpha: float = 0.98
 
     def fit(self, graph: Graph, seed: int) -> None:
-        W, Y = undirected(graph), one_hot(graph)
+        W, Y = undirected(graph.adjacency), one_hot(graph)
         scale = sp.diags_array(np.maximum(W.sum(axis=1), 1e-12) ** -0.5)
         A = sp.eye_array(graph.nodes) - self.alpha * (scale @ W @ scale)
         F = solve(A, (1 - self.alpha) * Y, A.diagonal())

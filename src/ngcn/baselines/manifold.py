@@ -23,8 +23,9 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator
 from scipy.special import softmax
 
-from ngcn.baselines.protocol import Baseline, one_hot, solve, undirected
+from ngcn.baselines.protocol import Baseline, one_hot, solve
 from ngcn.graph import Graph
+from ngcn.ops import undirected
 
 
 @dataclass(kw_only=True)
@@ -37,7 +38,7 @@ class ManifoldRegularization(Baseline):
     intrinsic: float = 10.0  # gamma_I
 
     def fit(self, graph: Graph, seed: int) -> None:
-        X, W = inputs(graph), undirected(graph)
+        X, W = inputs(graph), undirected(graph.adjacency)
         train = X[graph.train]
         Y = 2 * one_hot(graph)[graph.train] - 1
         along_edges = self.intrinsic / max(W.sum() / 2, 1)

@@ -31,9 +31,9 @@ from torch.nn.functional import cross_entropy, logsigmoid
 
 from ngcn.baselines._learning import FeatureLinear, Peak, as_input, chances
 from ngcn.baselines._walks import random_walks
-from ngcn.baselines.protocol import Baseline, BaselineError, undirected
+from ngcn.baselines.protocol import Baseline, BaselineError
 from ngcn.graph import Graph
-from ngcn.ops import Features
+from ngcn.ops import Features, undirected
 
 
 @dataclass(kw_only=True)
@@ -63,7 +63,7 @@ class Planetoid(Baseline):
     def fit(self, graph: Graph, seed: int) -> None:
         torch.manual_seed(seed)
         random = np.random.default_rng(seed)
-        X, W = as_input(graph.features), undirected(graph)
+        X, W = as_input(graph.features), undirected(graph.adjacency)
         if self.inductive:
             seen = sp.diags_array((~graph.test).astype(np.float64))
             W = sp.csr_array(seen @ W @ seen)
@@ -130,7 +130,7 @@ class PlanetoidNetwork(nn.Module):
         return x, e, self.of_both(torch.cat([x.softmax(dim=1), e.softmax(dim=1)], dim=1))
 
     def context_loss(self, X: Features | Tensor, i: Tensor, c: Tensor, sign: Tensor) -> Tensor:
-        return -logsigmoid(sign * (self.embedding(X)[i] * self.context(c)).sum(dim=1)).mean()
+        return -logsigmoid(sign * (self.embedding(X).index_select(0, i) * self.context(c)).sum(dim=1)).mean()
 
 
 def sample_contexts(

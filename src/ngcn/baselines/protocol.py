@@ -73,15 +73,6 @@ class Baseline(ABC):
         """The class probabilities, ``(nodes, classes)``: rows sum to 1, or for multi-label each entry is one."""
 
 
-def undirected(graph: Graph) -> sp.csr_array:
-    """The edge weights W, the same both ways and without self-connections, in float64."""
-    A = graph.adjacency.astype(np.float64).tocsr()
-    A = sp.csr_array(A.maximum(A.T))
-    A.setdiag(0)
-    A.eliminate_zeros()
-    return A
-
-
 def one_hot(graph: Graph) -> np.ndarray:
     """A row per node with a 1 at its class if it is a training node, else zeros."""
     Y = np.zeros((graph.nodes, graph.classes))

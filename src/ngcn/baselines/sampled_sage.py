@@ -27,9 +27,9 @@ from torch import Tensor, nn
 
 from ngcn.baselines._learning import FeatureLinear, Peak, as_input, chances
 from ngcn.baselines._walks import random_walks
-from ngcn.baselines.protocol import Baseline, undirected
+from ngcn.baselines.protocol import Baseline
 from ngcn.graph import Graph
-from ngcn.ops import Features
+from ngcn.ops import Features, undirected
 from ngcn.training.objective import loss
 
 
@@ -47,9 +47,9 @@ class PoolAggregator(nn.Module):
 
     def forward(self, h: Features | Tensor, neighbours: Tensor) -> Tensor:
         z = self.pool(h).relu()
-        most = z[neighbours[:, 0]]
+        most = z.index_select(0, neighbours[:, 0])
         for u in neighbours.T[1:]:
-            most = torch.maximum(most, z[u])
+            most = torch.maximum(most, z.index_select(0, u))
         return most
 
 
@@ -68,7 +68,7 @@ class LSTMAggregator(nn.Module):
         of_input = self.gates_of_input(h)
         state = cell = of_input.new_zeros(len(neighbours), of_input.shape[1] // 4)
         for u in neighbours.T:
-            keep, write, show, new = (of_input[u] + self.gates_of_state(state)).chunk(4, dim=1)
+            keep, write, show, new = (of_input.index_select(0, u) + self.gates_of_state(state)).chunk(4, dim=1)
             cell = keep.sigmoid() * cell + write.sigmoid() * new.tanh()
             state = show.sigmoid() * cell.tanh()
         return state
@@ -84,7 +84,7 @@ class SageLayer(nn.Module):
         self.of_neighbours = nn.Linear(width_out, width_out, bias=False)
 
     def forward(self, h: Features | Tensor, own: Tensor, neighbours: Tensor) -> Tensor:
-        z = self.of_own(h)[own] + self.of_neighbours(self.aggregate(h, neighbours))
+        z = self.of_own(h).index_select(0, own) + self.of_neighbours(self.aggregate(h, neighbours))
         return nn.functional.normalize(z.relu(), dim=1)
 
 
@@ -140,7 +140,7 @@ class _SampledSage(Baseline):
     def fit(self, graph: Graph, seed: int) -> None:
         torch.manual_seed(seed)
         random = np.random.default_rng(seed)
-        X, W, train, val = graph.features, undirected(graph), graph.train.nonzero()[0], graph.val.nonzero()[0]
+        X, W, train, val = graph.features, undirected(graph.adjacency), graph.train.nonzero()[0], graph.val.nonzero()[0]
         self.network_ = network = SageNetwork(
             self.aggregator, X.shape[1], self.hidden, graph.classes, (self.first, self.second), self.dropout
         )
@@ -164,7 +164,7 @@ class _SampledSage(Baseline):
     def predict_proba(self, graph: Graph) -> np.ndarray:
         with torch.no_grad():
             everyone, random = np.arange(graph.nodes), np.random.default_rng(0)
-            return chances(self.network_(graph.features, undirected(graph), everyone, random), graph)
+            return chances(self.network_(graph.features, undirected(graph.adjacency), everyone, random), graph)
 
 
 @dataclass(kw_only=True)

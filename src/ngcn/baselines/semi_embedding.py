@@ -25,9 +25,9 @@ import torch
 from torch import Tensor, nn
 
 from ngcn.baselines._learning import FeatureLinear, Peak, as_input, chances
-from ngcn.baselines.protocol import Baseline, undirected
+from ngcn.baselines.protocol import Baseline
 from ngcn.graph import Graph
-from ngcn.ops import Features
+from ngcn.ops import Features, undirected
 from ngcn.training.objective import loss
 
 
@@ -49,7 +49,7 @@ class SemiEmbedding(Baseline):
     def fit(self, graph: Graph, seed: int) -> None:
         torch.manual_seed(seed)
         random = np.random.default_rng(seed)
-        X, W = as_input(graph.features), undirected(graph)
+        X, W = as_input(graph.features), undirected(graph.adjacency)
         edges = sp.coo_array(sp.triu(W))
         near = np.stack(edges.coords)
         near_weights = torch.from_numpy(edges.data.astype(np.float32))
@@ -104,7 +104,9 @@ def embedding_loss(g: Tensor, near: np.ndarray, weights: Tensor, far: np.ndarray
         >>> embedding_loss(g, np.array([[0], [1]]), torch.ones(1), np.array([[1, 0], [2, 2]]), margin=1.0)
         tensor(4.1250)
     """
-    together = (g[near[0]] - g[near[1]]).square().sum(dim=1)
-    distance = ((g[far[0]] - g[far[1]]).square().sum(dim=1) + 1e-12).sqrt()  # the root has no slope at 0
+    # not g[nodes], whose gradient several threads add up in any order
+    one, other, here, there = (g.index_select(0, torch.from_numpy(nodes)) for nodes in (*near, *far))
+    together = (one - other).square().sum(dim=1)
+    distance = ((here - there).square().sum(dim=1) + 1e-12).sqrt()  # the root has no slope at 0
     apart = (margin - distance).relu().square()
     return (weights * together).sum() / weights.sum().clamp(min=1e-12) + apart.sum() / max(1, len(apart))

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ngcn.cli import _screen
-from ngcn.names import METRICS
+from ngcn.names import METRICS, count
+
+if TYPE_CHECKING:
+    from ngcn.graph import Graph
+    from ngcn.training.run import Run
 
 
 def evaluate(
@@ -46,6 +50,8 @@ def evaluate(
                 f"{known.name} is what {run} was trained on: nodes that it learned from are among these. "
                 f"`ngcn evaluate {run}` scores its test nodes alone."
             )
+        elif learned := _learned_from(opened, known):
+            _screen.note(f"{count(learned, 'node')} of these are among those that {run} learned from.")
         table = Table("Seed", "Score", f"{known.name}: {known.test.sum()} labelled nodes")
         for seed in opened.seeds:
             for name, value in scores_of(opened.network(known, seed), A_hat, X, known, "test").items():
@@ -77,3 +83,24 @@ def evaluate(
         f"The weights do not give the scores of {opened.folder / 'result.json'}: was a file or the data changed?"
     )
     raise typer.Exit(1)
+
+
+def _learned_from(run: Run, graph: Graph) -> int:
+    """How many of the nodes to be scored have the id and the features of a training node of the run."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    from ngcn.data import DatasetError
+    from ngcn.data.load import quietly
+    from ngcn.training.checkpoint import RunError
+
+    try:
+        with quietly():
+            own = run.graph()
+    except (RunError, DatasetError):  # it has changed since, or is not there any more
+        return 0
+    ids: list[Any] = [graph.node_ids, own.node_ids]
+    _, here, there = np.intersect1d(*ids, return_indices=True)
+    learned = graph.test[here] & own.train[there]
+    ours, theirs = sp.csr_array(graph.features)[here[learned]], sp.csr_array(own.features)[there[learned]]
+    return int((abs(ours - theirs).sum(axis=1) == 0).sum())

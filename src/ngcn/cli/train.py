@@ -102,7 +102,7 @@ def train(
     with _screen.busy("Loading torch"):
         from ngcn.training.run import Run, default_folder
         from ngcn.training.seeds import train_seeds
-        from ngcn.training.setup import load_graph
+        from ngcn.training.setup import ignores_values, load_graph
 
         if config:
             settings = Config.from_file(config, **given)
@@ -139,6 +139,11 @@ def train(
         graph = load_graph(settings)
     if settings.dataset in DATASETS and DATASETS[settings.dataset].generated:
         _screen.note(f"{settings.dataset}: {DATASETS[settings.dataset].description}")
+    if ignores_values(graph, settings):
+        _screen.note(
+            f"{graph.name}: what counts is which features a node has, not their values; --features standard, row or "
+            "none makes them count."
+        )
     with _screen.progress(settings) as on_progress:
         run = train_seeds(graph, settings, out, resume=resume, threads=threads, on_progress=on_progress)
     for result in map(run.scores, run.seeds):

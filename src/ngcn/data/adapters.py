@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from ngcn.data.assemble import assemble
+from ngcn.data.assemble import assemble, numbered
 from ngcn.data.catalog import DatasetError
 from ngcn.data.npz import first_masks
 from ngcn.data.table import Table, refuse_twice
 from ngcn.data.table_features import bag_or_not
 from ngcn.data.tables import graph_from_tables
-from ngcn.graph import UNKNOWN, Graph
+from ngcn.graph import Graph
 
 
 def from_pandas(nodes: Any, edges: Any, feature_table: Any = None, **how: Any) -> Graph:
@@ -49,10 +49,7 @@ def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: 
     class_names = how.pop("class_names", None)
     labels = labels.toarray() if sp.issparse(labels) else None if labels is None else np.asarray(labels)
     if labels is not None and labels.dtype.kind in "OUS":
-        known = np.array([label is not None and label != "" and label == label for label in labels.tolist()])
-        class_names, numbers = np.unique(labels[known].astype(str), return_inverse=True)
-        labels = np.full(len(labels), UNKNOWN)
-        labels[known] = numbers
+        labels, class_names = numbered(labels)
     if not sp.issparse(features) and features is not None:
         features = bag_or_not(np.asarray(features, np.float32))
     adjacency = sp.csr_array(adjacency)
@@ -93,7 +90,7 @@ def from_pyg(data: Any, *, name: str = "graph", **how: Any) -> Graph:
 
 
 def to_pyg(graph: Graph) -> Any:
-    """A `torch_geometric.data.Data` with x, edge_index, edge_weight, y and the masks."""
+    """A `torch_geometric.data.Data` with x, edge_index, edge_weight, y and the masks; edges go both ways."""
     import torch
 
     try:
@@ -101,7 +98,7 @@ def to_pyg(graph: Graph) -> Any:
     except ModuleNotFoundError:
         raise DatasetError("to_pyg needs PyTorch Geometric, which is not installed: pip install 'ngcn[pyg]'") from None
 
-    edges = graph.adjacency.tocoo()
+    edges = graph.adjacency.maximum(graph.adjacency.T).tocoo()  # the directions that count
     features: Any = graph.features
     return Data(
         x=torch.from_numpy(features.toarray() if sp.issparse(features) else features.copy()),

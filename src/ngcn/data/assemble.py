@@ -106,6 +106,22 @@ def assemble(
     )
 
 
+def numbered(labels: np.ndarray, names: Sequence[str] | None = None) -> tuple[np.ndarray, list[str]]:
+    """Class numbers for an array of text, and the names of the classes: those given, or all that there are.
+
+    Other names, None, nan and empty text are unknown.
+
+    Example:
+        >>> numbered(np.array(["dog", "", "cat"]))
+        (array([ 1, -1,  0]), ['cat', 'dog'])
+    """
+    labels = labels.astype(str) if labels.dtype.kind == "S" else labels
+    texts = ["" if label is None or label != label else str(label) for label in labels.tolist()]
+    names = sorted(set(texts) - {""}) if names is None else list(names)
+    number = {name: number for number, name in enumerate(names)}
+    return np.array([number.get(text, UNKNOWN) for text in texts], np.int64), names
+
+
 def for_model(graph: Graph, trained: Trained) -> Graph:
     """A graph as one that a trained model is to be used on."""
     return assemble(
@@ -129,7 +145,7 @@ def _without_features(adjacency: sp.csr_array, name: str, trained: Trained | Non
     if names != list(trained.feature_names):
         raise DatasetError(
             f"{name} has no features, but the model was trained with {len(trained.feature_names)}; a model that was "
-            "trained without any can only be used on its own graph."
+            "trained without any can only be used on its own graph, which is taken where none is named."
         )
     return features, names
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data.assemble import Masks, Trained, assemble
+from ngcn.data.assemble import Masks, Trained, assemble, numbered
 from ngcn.data.catalog import DatasetError
 from ngcn.data.table_features import bag_or_not
 from ngcn.graph import Graph, GraphError
@@ -55,11 +55,13 @@ def read_npz(
                 f"{path} has neither adj_indptr nor edges among its arrays ({', '.join(arrays.names[:8])}); see "
                 "docs/own-data.md for the two forms."
             )
+        class_names = None
         if labels.ndim == 1 and labels.dtype.kind == "f":
             labels = np.where(np.isfinite(labels), labels, -1)
-        return assemble(
-            adjacency, features, labels, masks, name=name or path.stem, split=split, seed=seed, trained=trained
-        )
+        elif labels.ndim == 1 and labels.dtype.kind == "U":
+            labels, class_names = numbered(labels, trained and trained.class_names)
+        how: dict[str, Any] = {"class_names": class_names, "split": split, "seed": seed, "trained": trained}
+        return assemble(adjacency, features, labels, masks, name=name or path.stem, **how)
     except DatasetError:
         raise
     except (ValueError, IndexError, TypeError, KeyError, OverflowError) as trouble:

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
+from ngcn.data._edges import both_ways
 from ngcn.data.catalog import DatasetError
 from ngcn.graph import UNKNOWN, Graph
 
@@ -73,14 +74,11 @@ def read_unlabelled(folder: str | Path, name: str) -> Unlabelled:
 
 
 def _adjacency(neighbours: dict[int, list[int]]) -> sp.csr_array:
-    """1 for every pair that either node lists, however often: the files repeat some neighbours."""
+    """Of every pair that either node lists: the files repeat some."""
     nodes = len(neighbours)
     sources = np.repeat(np.fromiter(neighbours, np.int64, nodes), [len(ends) for ends in neighbours.values()])
     targets = np.fromiter((end for ends in neighbours.values() for end in ends), np.int64, len(sources))
-    one_way = sp.csr_array((np.ones(len(sources), np.float32), (sources, targets)), shape=(nodes, nodes))
-    both_ways = one_way + one_way.T
-    both_ways.data[:] = 1
-    return both_ways
+    return both_ways(sources, targets, nodes)
 
 
 def _path(folder: str | Path, name: str, part: str) -> Path:
@@ -151,6 +149,9 @@ class _Array:
 
 
 class _CSR:
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state)
+
     def build(self) -> sp.csr_array:
         parts = vars(self)
         shape = parts["_shape"] if "_shape" in parts else parts["shape"]

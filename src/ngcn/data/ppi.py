@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ngcn.data._edges import both_ways
 from ngcn.data.catalog import DatasetError
 from ngcn.graph import Graph
 
@@ -62,10 +63,7 @@ def _adjacency(links: list[dict[str, Any]], ids: list[Any]) -> sp.csr_array:
         position = {node: number for number, node in enumerate(ids)}
         ends = [position[end] for end in ends]
     sources, targets = np.array(ends, np.int64).reshape(2, -1)
-    one_way = sp.csr_array((np.ones(len(sources), np.float32), (sources, targets)), shape=(nodes, nodes))
-    both_ways = one_way + one_way.T
-    both_ways.data[:] = 1
-    return both_ways
+    return both_ways(sources, targets, nodes)
 
 
 def _read_json(path: Path) -> Any:

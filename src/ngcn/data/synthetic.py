@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
+from ngcn.data._edges import both_ways
 from ngcn.data.catalog import DatasetError
 from ngcn.graph import Graph
 
@@ -35,9 +36,7 @@ def make_ppi_like(topology: str | Path | None = None, seed: int = 0) -> Graph:
     random = np.random.default_rng(seed)
     edges, split = _generate_topology(random) if topology is None else _read_topology(Path(topology))
     nodes = len(split)
-    one_way = sp.csr_array((np.ones(len(edges), np.float32), edges.T), shape=(nodes, nodes))
-    adjacency = one_way + one_way.T
-    adjacency.data[:] = 1
+    adjacency = both_ways(edges[:, 0], edges[:, 1], nodes)
     X = random.standard_normal((nodes, FEATURES), np.float32)
     labels = _teach(adjacency, X, random)
     return Graph(adjacency, X, labels, split == 0, split == 1, split == 2, name="ppi-synthetic")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import codecs
+import csv
 import gzip
+import io
 import re
 import zlib
 from collections import Counter
@@ -194,7 +196,7 @@ def read_table(path: str | Path) -> Table:
 
 def _parquet(content: bytes, path: Path) -> pa.Table:
     try:
-        return pyarrow.parquet.read_table(pa.BufferReader(content))
+        return pyarrow.parquet.ParquetFile(pa.BufferReader(content)).read(use_threads=False)  # as in _csv
     except (pa.ArrowException, OSError, ValueError) as trouble:
         reason = str(trouble).splitlines()[0].rstrip(".")
         raise DatasetError(f"{path} is cut off, damaged or no Parquet file ({reason}); make it again.") from None
@@ -204,29 +206,31 @@ def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
     try:
-        header = content.splitlines()[0].decode("utf-8")
+        separator = "\t" if ".tsv" in path.suffixes else _separator(content)
+        lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
+        names = next(filter(None, csv.reader(lines, delimiter=separator)), [])
     except UnicodeDecodeError:
         raise _not_utf8(content, path) from None
-    separator = "\t" if ".tsv" in path.suffixes else max(",;\t", key=header.count)
     parse = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in content)
-    read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=True)
+    # On one thread: only then is it told which row is wrong, and a process that ends soon after does not abort
+    read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=False)
+    convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
     try:
-        names = pa.csv.open_csv(pa.BufferReader(content), read_options=read, parse_options=parse).schema.names
-        convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
         return pa.csv.read_csv(pa.BufferReader(content), read, parse, convert)
     except pa.ArrowInvalid as trouble:
         if "UTF8" in str(trouble):
             raise _not_utf8(content, path) from None
-        read.use_threads = False  # only then does it say which row
-        try:
-            pa.csv.read_csv(pa.BufferReader(content), read, parse)
-        except pa.ArrowInvalid as again:
-            trouble = again
         reason = str(trouble).splitlines()[0].removeprefix("CSV parse error: ").removeprefix("Row ").rstrip(".")
         reason = re.sub(r"^#(\d+)", lambda row: f"#{_with_blank(int(row[1]), blank_rows)}", reason)
         raise DatasetError(
             f"{path} is not a table, row {reason}; each row needs a cell for each column of the first line."
         ) from None
+
+
+def _separator(content: bytes) -> str:
+    """What there is most of in the first line that is not blank, outside quotes."""
+    header = next(filter(bytes.strip, io.BytesIO(content)), b"").decode("utf-8")
+    return max(",;\t", key=re.sub('"[^"]*"', "", header).count)
 
 
 def _blank_rows(content: bytes) -> list[int]:

@@ -169,7 +169,7 @@ def _classes(texts: pa.Array, multilabel: bool, known: Sequence[str] | None) -> 
 
 def _remark_on_names(names: Sequence[str], at: str, multilabel: bool) -> None:
     """Names of classes that may not be meant as such."""
-    if unknown := [name for name in names if name.lower() in ("na", "nan", "null", "none", "?")]:
+    if unknown := [name for name in names if name.lower() in ("na", "nan", "null", "none", "unknown", "?", "-1")]:
         log.warning(f"{at}: {unknown[0]!r} is taken as a class; leave the cell empty where the label is unknown.")
     if not multilabel and (several := [name for name in names if "|" in name]):
         log.warning(f"{at}: {several[0]!r} is taken as one class; --multilabel would make several labels of it.")

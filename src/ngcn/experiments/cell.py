@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+import torch
 
 from ngcn.data import load_dataset
 from ngcn.graph import Graph
-from ngcn.ops import set_num_threads
 from ngcn.training.config import Config
 from ngcn.training.loop import Step, fit
 
@@ -84,7 +84,7 @@ class Cell:
     def run(self, folder: Path | None = None, on_step: Callable[[Step], None] | None = None) -> Outcome:
         """Train it, on one thread; ``folder`` is for the checkpoint that a killed process goes on from, and ``on_step``
         is called after every step, as in :func:`~ngcn.training.train`."""
-        set_num_threads(1)
+        torch.set_num_threads(1)
         config = self.setup.config
         graph = _load(config.dataset, config.split, self.seed if config.split.startswith("random") else 0)
         if self.setup.removed:
@@ -131,8 +131,6 @@ def _load(dataset: str, split: str, seed: int) -> Graph:
 
 def _map(graph: Graph, config: Config, network: Any) -> list[list[int]]:
     """Two coordinates a node, as in the paper's figure of the hidden layer."""
-    import torch
-
     from ngcn.report.project import hidden_layer, project
     from ngcn.training.setup import build_inputs
 

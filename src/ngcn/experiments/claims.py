@@ -12,7 +12,7 @@ from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import CITATION, REPLICAS, Plan
 from ngcn.experiments.scores import Runs, all_runs, chosen, paper_rule
 from ngcn.experiments.store import Store
-from ngcn.names import MODELS, count, percent
+from ngcn.names import MODELS, count, dataset_title, percent
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ def _better(store: Store, plan: Plan, network: str, model: str) -> Judgement:
         rule = [100 * paper_rule(runs)["test"] for runs in found]
         better.append(ours.test > theirs.test)
         evidence.append(
-            f"{dataset.capitalize()} {ours} against {theirs} ({_seeds(ours, theirs)}; by the paper's rule "
+            f"{dataset_title(dataset)} {ours} against {theirs} ({_seeds(ours, theirs)}; by the paper's rule "
             f"{rule[0]:.1f} against {rule[1]:.1f})"
         )
     if evidence and "ppi" not in plan.datasets and not _where(plan):
@@ -84,7 +84,7 @@ def _better(store: Store, plan: Plan, network: str, model: str) -> Judgement:
 
 def _where(plan: Plan) -> str:
     """The datasets that a claim is judged by, where these are not all."""
-    return "" if set(CITATION) <= set(plan.datasets) else f" on {' and '.join(map(str.capitalize, plan.datasets))}"
+    return "" if set(CITATION) <= set(plan.datasets) else f" on {' and '.join(map(dataset_title, plan.datasets))}"
 
 
 def _all(judged: list[bool], wanted: int) -> bool | None:
@@ -132,7 +132,7 @@ def _walks(store: Store, plan: Plan) -> Judgement:
         walked, wide = (mean(runs.test for runs in points) for points in (walks, capacity))
         better.append(walked > wide)
         evidence.append(
-            f"{MODELS[model]} on {dataset.capitalize()} {walked:.1f} against {wide:.1f} ({_seeds(*walks, *capacity)})"
+            f"{MODELS[model]} on {dataset_title(dataset)} {walked:.1f} against {wide:.1f} ({_seeds(*walks, *capacity)})"
         )
     return claim, _all(better, len(panels)), "; ".join(evidence)
 
@@ -188,5 +188,5 @@ def _depth(store: Store, plan: Plan) -> Judgement:
             continue
         gains[model].append(runs[0].test < min(runs[1].test, runs[2].test))
         means = ", ".join(f"{one.test:.1f}" for one in runs)
-        evidence.append(f"{MODELS[model]} on {dataset.capitalize()} {means} with 2, 3, 4 layers ({_seeds(*runs)})")
+        evidence.append(f"{MODELS[model]} on {dataset_title(dataset)} {means} with 2, 3, 4 layers ({_seeds(*runs)})")
     return claim, not any(map(all, gains.values())) if len(evidence) == len(rows) else None, "; ".join(evidence)

@@ -76,13 +76,11 @@ def chosen(groups: Sequence[Runs]) -> Runs:
     return max(groups, key=lambda runs: (len(runs), runs.val))
 
 
-def difference(ours: float, published: float | None) -> str:
+def difference(ours: float, published: float) -> str:
     """That of the figures as they are shown, to one decimal.
 
-    >>> difference(82.96, 83.0), difference(70.24, 71.2), difference(70, None)
-    ('0.0', '-1.0', '')
+    >>> difference(82.96, 83.0), difference(70.24, 71.2)
+    ('0.0', '-1.0')
     """
-    if published is None:
-        return ""
     gap = round(round(ours, 1) - published, 1) + 0.0  # no -0.0
     return f"{gap:+.1f}" if gap else "0.0"

@@ -8,7 +8,7 @@ from ngcn.experiments.published import TABLE2
 from ngcn.experiments.scores import NOT_RUN, all_runs, chosen, difference, paper_rule
 from ngcn.experiments.section import Part, Table
 from ngcn.experiments.store import Store
-from ngcn.names import title_of
+from ngcn.names import dataset_title, title_of
 
 TITLE = "Table 2: node classification"
 SEEDS = 20
@@ -88,7 +88,7 @@ def _table(store: Store, plan: Plan, dataset: str) -> Table:
             ]
         )
     header = ["", "published", "paper's rule", "Δ", "mean", "Δ", "chosen", "runs"]
-    return Table(dataset.capitalize(), header, rows)
+    return Table(dataset_title(dataset), header, rows)
 
 
 def _name(model: str) -> str:

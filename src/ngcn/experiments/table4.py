@@ -8,7 +8,7 @@ from ngcn.experiments.published import TABLE4
 from ngcn.experiments.scores import NOT_RUN, Runs
 from ngcn.experiments.section import Part, Table
 from ngcn.experiments.store import Store
-from ngcn.names import title_of
+from ngcn.names import dataset_title, title_of
 
 TITLE = "Table 4: deeper models"
 SEEDS = 20
@@ -32,7 +32,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
             continue
         ours = [Runs.of(store, group(dataset, model, layers, plan)) for layers in LAYERS]
         rows += [
-            [f"{dataset.capitalize()}, {title_of(model)}: published", *(f"{figure:.1f}" for figure in published)],
+            [f"{dataset_title(dataset)}, {title_of(model)}: published", *(f"{figure:.1f}" for figure in published)],
             [
                 "ours by the paper's rule",
                 *(f"{100 * runs.best['test']:.1f}" if len(runs) else NOT_RUN for runs in ours),

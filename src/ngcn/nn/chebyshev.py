@@ -12,7 +12,7 @@ from scipy.sparse.linalg import eigsh
 from torch import Tensor
 
 from ngcn.nn.polynomial import Polynomial
-from ngcn.ops import Operator
+from ngcn.ops import Operator, undirected
 
 
 class Chebyshev(Polynomial):
@@ -54,9 +54,7 @@ def rescaled_laplacian(adjacency: sp.csr_array) -> Operator:
         array([[ 0., -1.],
                [-1.,  0.]], dtype=float32)
     """
-    A = sp.csr_array(adjacency, dtype=np.float64)
-    A = A.maximum(A.T)
-    A = A - sp.diags_array(A.diagonal())
+    A = undirected(adjacency)
     degree = A.sum(axis=1)
     scale = sp.diags_array(np.where(degree > 0, np.maximum(degree, 1e-12) ** -0.5, 0))
     nodes = A.shape[0]

@@ -2,12 +2,11 @@
 
 from ngcn.ops.dropout import NONE, Dropout, drawing_from
 from ngcn.ops.features import Features
-from ngcn.ops.normalize import bag_of_words, normalize, normalize_rows
+from ngcn.ops.normalize import bag_of_words, normalize, normalize_rows, undirected
 from ngcn.ops.operator import Operator, Power
 from ngcn.ops.propagate import propagate
 from ngcn.ops.reach import Reach
 from ngcn.ops.rows import l2_normalize, select_rows
-from ngcn.ops.threads import set_num_threads
 from ngcn.ops.towers import relu_dropout, relu_normalize_dropout, tower_linear
 
 __all__ = [
@@ -26,6 +25,6 @@ __all__ = [
     "relu_dropout",
     "relu_normalize_dropout",
     "select_rows",
-    "set_num_threads",
     "tower_linear",
+    "undirected",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numba
 import numpy as np
 
 from ngcn.ops._simd import gather_3, gather_8, gather_16, gather_32, gather_64
+from ngcn.ops.threads import follow_torch
 
 # No `nnan`/`ninf`: a diverging model must show as NaN in the loss.
 FAST = {"contract", "reassoc", "nsz", "arcp"}
@@ -25,7 +27,13 @@ def kernel(function: Callable[..., None]) -> Callable[..., None]:
     # numba compiles again when the function's own file has changed, but a kernel has pieces of other files in it
     if cached := getattr(compiled._cache, "_cache_file", None):
         cached._source_stamp = cached._source_stamp, _SOURCES
-    return compiled
+
+    @wraps(compiled, updated=())
+    def launch(*arguments: Any) -> None:
+        follow_torch()
+        compiled(*arguments)
+
+    return launch
 
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:

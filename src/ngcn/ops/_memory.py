@@ -12,6 +12,14 @@ _TORCH = {np.dtype(np.float32): torch.float32, np.dtype(np.float64): torch.float
 _FORGET_AFTER = 2000  # requests; a training step makes some dozens
 
 
+def _references_of_an_idle_array() -> int:
+    """The list, the loop, and the call itself; from Python 3.14 on, calls borrow what a loop holds."""
+    return next(sys.getrefcount(array) for array in [np.empty(1)])
+
+
+_IDLE = _references_of_an_idle_array()
+
+
 class _Pool:
     """Hands out arrays, and hands one out again as soon as nobody but the pool refers to it.
 
@@ -29,11 +37,11 @@ class _Pool:
         key = (*shape, np.dtype(dtype))
         self.last_request[key] = self.requests
         for array in self.arrays.get(key, ()):
-            if sys.getrefcount(array) == 3:  # the list, this loop, and the call itself
+            if sys.getrefcount(array) == _IDLE:
                 return array
-        for old in [k for k, last in self.last_request.items() if self.requests - last > _FORGET_AFTER]:
-            self.arrays.pop(old, None)  # not there if there was no memory for it
-            del self.last_request[old]
+        for old in [k for k, last in list(self.last_request.items()) if self.requests - last > _FORGET_AFTER]:
+            self.arrays.pop(old, None)  # not there if there was no memory for it, or another thread was first
+            self.last_request.pop(old, None)
         array = torch.empty(shape, dtype=_TORCH[np.dtype(dtype)]).numpy()  # unlike numpy's, at a multiple of 64 bytes
         self.arrays.setdefault(key, []).append(array)
         return array

@@ -5,7 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import Any
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 import torch
@@ -18,6 +17,7 @@ from ngcn.ops._memory import empty
 from ngcn.ops._sparse_kernels import features_times, transposed_features_times
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
+from ngcn.ops.threads import follow_torch
 
 DENSE_FROM = 0.5  # share of non-zeros from which a dense product is faster, measured by benchmarks/dense.py
 
@@ -91,7 +91,7 @@ class Features:
         explanations, comes once, and all entries will do. The number of nodes decides, not whether it did come again:
         a training that is resumed has to add up in the same order.
         """
-        key = id(reach.distance), reach.powers, reach.layers, numba.get_num_threads()
+        key = id(reach.distance), reach.powers, reach.layers, follow_torch()
         found = self._columns.pop(key, ())
         if not found and np.count_nonzero(reach.distance == 0) == 1 < self.shape[0]:
             return self.columns(Reach(self._everything, (1,) * len(reach.powers), layers=1))

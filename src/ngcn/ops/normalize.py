@@ -45,6 +45,21 @@ def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, dire
     return Operator(sp.csr_array(A, dtype=np.float32), symmetric=how == "symmetric" and not directed)
 
 
+def undirected(adjacency: sp.csr_array) -> sp.csr_array:
+    """The edge weights W, the same both ways and without self-connections, in float64.
+
+    Example:
+        >>> undirected(sp.csr_array(np.array([[1.0, 2.0], [0.0, 0.0]]))).toarray()
+        array([[0., 2.],
+               [2., 0.]])
+    """
+    W = sp.csr_array(adjacency, dtype=np.float64)
+    W = sp.csr_array(W.maximum(W.T))
+    W.setdiag(0)
+    W.eliminate_zeros()
+    return W
+
+
 def bag_of_words(matrix: sp.csr_array | np.ndarray) -> sp.csr_array | np.ndarray:
     """Which features a node has, whatever their values, each row summing to 1: the paper's binary bag of words.
 

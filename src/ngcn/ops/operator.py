@@ -24,7 +24,7 @@ class Operator:
         self.matrix = sp.csr_array(matrix)
         self.matrix.sort_indices()
         self.symmetric = symmetric
-        self._distances: dict[tuple[bytes, int], np.ndarray] = {}
+        self._distances: dict[tuple[str, bytes, int], np.ndarray] = {}
         self._powers: dict[tuple[int, int | None], sp.csr_array] = {}
 
     @property
@@ -53,7 +53,7 @@ class Operator:
 
     def distances(self, rows: np.ndarray, most: int) -> np.ndarray:
         """How many hops each node is away from the nearest of `rows`, along what flows into them; `most` at most."""
-        key = (np.asarray(rows).tobytes(), most)
+        key = (rows.dtype.str, rows.tobytes(), most)
         if key not in self._distances:
             inflow = self.T.matrix != 0
             reached = np.zeros(self.nodes, dtype=bool)

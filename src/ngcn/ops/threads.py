@@ -1,4 +1,4 @@
-"""One setting for the two thread pools of the process: torch's and the kernels'."""
+"""The kernels use as many threads as torch: ``torch.set_num_threads`` and ``OMP_NUM_THREADS`` are for both."""
 
 from __future__ import annotations
 
@@ -8,16 +8,18 @@ from contextlib import contextmanager
 import numba
 import torch
 
+_MOST: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
-def set_num_threads(threads: int) -> None:
-    """Let torch and the kernels of this package use so many threads, and no more.
 
-    Example:
-        >>> set_num_threads(1)
-    """
-    torch.set_num_threads(threads)
-    most: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
-    numba.set_num_threads(min(threads, most))
+def follow_torch() -> int:
+    """Give the kernels that this thread starts torch's number of threads, or all there are; how many that is."""
+    threads = torch.get_num_threads()
+    of_kernels = min(threads, _MOST)
+    if numba.get_num_threads() != of_kernels:
+        numba.set_num_threads(of_kernels)
+    if torch.get_num_threads() != threads:  # when numba makes its threads, it sets OpenMP's number to all cores
+        torch.set_num_threads(threads)
+    return of_kernels
 
 
 @contextmanager
@@ -27,4 +29,4 @@ def threads_as_before() -> Iterator[None]:
     try:
         yield
     finally:
-        set_num_threads(threads)
+        torch.set_num_threads(threads)

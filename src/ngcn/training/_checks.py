@@ -98,10 +98,13 @@ def number(name: str, value: Any, what: str, fits: Any) -> float:
 
 
 def powers(value: Any) -> tuple[int, ...]:
-    powers = tuple(range(value)) if isinstance(value, int) and not isinstance(value, bool) else value
-    whole = isinstance(powers, list | tuple) and all(isinstance(k, int) and not isinstance(k, bool) for k in powers)
-    if not whole or not powers or min(powers) < 0 or len(set(powers)) < len(powers):
+    try:
+        listed = range(whole("K", value, least=1)) if isinstance(value, Integral) else value
+        powers = tuple(sorted(whole("a power", k, least=0) for k in listed))
+    except (ConfigError, TypeError):  # TypeError: nothing to go through
+        powers = ()
+    if not powers or len(set(powers)) < len(powers):
         raise ConfigError(
             f"powers must be a number K of 1 or more (for 0 to K-1) or a list of different powers, not {value!r}."
         )
-    return tuple(sorted(powers))
+    return powers

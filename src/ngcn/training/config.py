@@ -47,8 +47,10 @@ class Config:
     edges: str | None = _setting(None, "The table of edges, where the graph is a table of nodes.")
     feature_table: str | None = _setting(None, "A table of sparse features: id, feature, value.")
     label: str = _setting("label", "The column of the nodes that holds their labels.")
-    one_hot: tuple[str, ...] = _setting((), "A column of text to make a feature of each value of.")
-    ignore: tuple[str, ...] = _setting((), "A column of the nodes to leave out.")
+    one_hot: tuple[str, ...] = _setting(
+        (), "A column of text to make a feature of each value of; may be given several times."
+    )
+    ignore: tuple[str, ...] = _setting((), "A column of the nodes to leave out; may be given several times.")
     multilabel: bool = _setting(False, "Nodes have several labels, with | between them.")
     split: str = _setting(
         "planetoid",
@@ -185,14 +187,17 @@ class Config:
                 hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(known)}."
                 raise ConfigError(f"The config file {path} has the unknown key {key!r}; {hint}")
         try:
-            cls(**values)  # so that the file is blamed for its own mistakes only
+            of_the_file = cls(**values)  # so that the file is blamed for its own mistakes only
         except ConfigError as error:
             raise ConfigError(f"In the config file {path}, {error}") from None
-        if "model" in given and given["model"] != values.get("model", cls.model):  # the file is about another one
+        if "model" in given and given["model"] != of_the_file.model:  # the file is about another one
             from ngcn.baselines import BASELINES
 
+            default = cls(model=of_the_file.model)  # which stored configs have written out
             of_the_other = NETWORK_SETTINGS if given["model"] in BASELINES else MODEL_SETTINGS
-            values = {key: value for key, value in values.items() if key not in (*of_the_other, "settings")}
+            left_out = {"settings", *of_the_other}
+            left_out |= {name for name in NETWORK_SETTINGS if getattr(of_the_file, name) == getattr(default, name)}
+            values = {key: value for key, value in values.items() if key not in left_out}
         return cls(**{**values, **given})
 
     def differences(self, other: Config) -> list[str]:

@@ -15,12 +15,12 @@ from torch import Tensor
 from ngcn.baselines import BASELINES
 from ngcn.graph import Graph, GraphError
 from ngcn.nn import Network, towers_side_by_side
-from ngcn.ops import Features, Operator, drawing_from, set_num_threads
+from ngcn.ops import Features, Operator, drawing_from
 from ngcn.ops.threads import threads_as_before
 from ngcn.training.adam import Adam
 from ngcn.training.baseline import check_baseline, fit_baseline
 from ngcn.training.checkpoint import State
-from ngcn.training.config import Config
+from ngcn.training.config import Config, ConfigError
 from ngcn.training.metrics import metric, scores
 from ngcn.training.objective import loss, objective
 from ngcn.training.run import HISTORY, Result, Run, write_seed
@@ -73,6 +73,8 @@ def train(
         (5, True)
     """
     config = config or Config()
+    if config.seeds > 1 and seed is None:
+        raise ConfigError(f"train() trains one seed, not {config.seeds}; train_seeds(graph, config) trains them all.")
     config = replace(config, dataset=graph.name, seed=config.seed if seed is None else seed, seeds=1)
     if folder is None:
         _check_splits(graph)
@@ -129,7 +131,7 @@ def fit_together(
     written = time.monotonic()
     with threads_as_before():
         if work(graph, config) < ONE_THREAD:
-            set_num_threads(1)
+            torch.set_num_threads(1)
         while going := [training for training in trainings if not training.ended()]:
             begun = time.monotonic()
             losses = _descend(going, A_hat, X, *train)

@@ -20,7 +20,6 @@ from joblib import Parallel, delayed, parallel_config
 from joblib.externals import loky
 
 from ngcn.graph import Graph
-from ngcn.ops import set_num_threads
 from ngcn.ops.threads import threads_as_before
 from ngcn.training.checkpoint import RunError
 from ngcn.training.config import Config
@@ -80,7 +79,7 @@ def train_seeds(
 
 
 def _train_here(graph: Graph, run: Run, board: Board, signals: Signals, threads: int) -> None:
-    set_num_threads(threads)
+    torch.set_num_threads(threads)
 
     def on_step(step: Step) -> None:
         board.seeds[0] = step.step, step.best_step, step.best_val
@@ -135,7 +134,7 @@ def _is_small(graph: Graph, config: Config) -> bool:
 def _train_there(graph: Graph, run: Run, seeds: list[int], board_path: Path, workers: int, parent: int) -> None:
     if os.getpid() != parent and not gc.get_freeze_count():
         gc.freeze()  # as in __main__.py, since the parent waits; once, since what seeds leave behind is to go
-    set_num_threads(1)
+    torch.set_num_threads(1)
     board = Board(board_path, run.config.seeds)
     _pin(board_path.parent, workers)
 

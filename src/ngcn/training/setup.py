@@ -33,7 +33,8 @@ class Preparation(NamedTuple):
 
 
 def prepare(graph: Graph, config: Config) -> Preparation:
-    """What the config says, with auto decided: a bag of words for what is sparse or 0/1, else each column standardised.
+    """What the config says, with auto decided: a bag of words for what is sparse, in a sparse matrix with more zeros
+    than not, and for 0/1; else each column standardised.
 
     Sparse numbers of which one is negative are no bag, and would fill up if standardised: they stay as they are.
     Where nodes have many features each, rows of a bag have length 1 instead of sum 1, which would leave little of each.
@@ -43,10 +44,10 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     X, how = graph.features, config.features
     if how == "auto" and config.model in BASELINES:
         how = BASELINES[config.model].auto_features
-    if how == "auto" and sp.issparse(X):
+    if how == "auto" and _is_sparse(X):
         how = _bag(X) if X.min() >= 0 else "none"
     elif how == "auto":
-        how = _bag(X) if ((X == 0) | (X == 1)).all() else "standard"
+        how = _bag(X) if _is_zero_one(X) else "standard"
     if how != "standard":
         return Preparation(how)
     dense, seen = _dense(X), ~(graph.val | graph.test)
@@ -56,6 +57,22 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     constant = deviation <= 1e-12 * np.abs(mean)  # rounding leaves a little
     mean, deviation = np.where(zero_one, 0, mean), np.where(zero_one | constant, 1, deviation)
     return Preparation(how, mean.astype(np.float32), deviation.astype(np.float32))
+
+
+def ignores_values(graph: Graph, config: Config) -> bool:
+    """Whether auto makes a bag of features that have values of their own, which somebody may have meant to count."""
+    if config.features != "auto" or (config.is_baseline and not BASELINES[config.model].reads_features):
+        return False
+    return prepare(graph, config).how in ("bag", "unit") and not _is_zero_one(graph.features)
+
+
+def _is_sparse(features: Any) -> bool:
+    return sp.issparse(features) and 2 * features.count_nonzero() <= features.shape[0] * features.shape[1]
+
+
+def _is_zero_one(features: Any) -> bool:
+    values = features.data if sp.issparse(features) else features
+    return bool(((values == 0) | (values == 1)).all())
 
 
 def _bag(features: Any) -> str:
