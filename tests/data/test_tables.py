@@ -130,6 +130,14 @@ def test_the_separator_is_that_of_the_first_line_outside_quotes(tmp_path: Path) 
     assert graph.feature_names == ("a, b, c, d",) and graph.features[0, 0] == 2
 
 
+def test_one_class_of_most_nodes_is_remarked_on(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    for rare, remarked in ((2, True), (6, False)):
+        caplog.clear()
+        rows = "".join(f"n{i},{'sick' if i < rare else 'well'},{i}\n" for i in range(20))
+        load_dataset(write(tmp_path, f"id,label,x\n{rows}", "source,target\nn0,n1\n"))
+        assert ("90 % of the labels are 'well', and to say so of every node scores as much" in caplog.text) == remarked
+
+
 def test_a_process_may_end_as_soon_as_it_has_read(tmp_path: Path) -> None:
     """Threads of Arrow that were just starting aborted one in three of them."""
     (tmp_path / "nodes.csv").write_text(NODES)

@@ -13,6 +13,7 @@ from ngcn.data.catalog import DatasetError
 from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class, random_split
 from ngcn.data.structure import structural_features
 from ngcn.graph import UNKNOWN, Graph, GraphError
+from ngcn.names import percent
 
 log = logging.getLogger("ngcn.data")  # its warnings are printed on stderr unless somebody arranges otherwise
 FEW = 30  # validation nodes, below which the choice of a step is a matter of luck
@@ -91,6 +92,7 @@ def assemble(
     else:
         label_at = label_at or (lambda node: name)
         _check_classes(labels, labelled, class_names, label_at(None))
+        _remark_on_imbalance(labels, labelled, class_names, name)
         masks = _settle(labels, labelled, masks, graph_of, class_names, name, split, seed)
         _check_trained_classes(labels, masks, class_names, label_at)
     return Graph(
@@ -180,6 +182,16 @@ def _check_classes(labels: np.ndarray, labelled: np.ndarray, names: Sequence[str
     if labels.ndim == 1 and len(known := np.unique(labels[labelled])) < 2:
         only = names[known[0]] if names else known[0]
         raise DatasetError(f"{at}: all labels are {str(only)!r}; there must be two classes or more to tell apart.")
+
+
+def _remark_on_imbalance(labels: np.ndarray, labelled: np.ndarray, names: Sequence[str] | None, name: str) -> None:
+    if labels.ndim == 2:
+        return
+    classes, counts = np.unique(labels[labelled], return_counts=True)
+    most, share = int(classes[counts.argmax()]), counts.max() / counts.sum()
+    if share > 0.8:
+        told = repr(str(names[most])) if names is not None else f"class {most}"
+        log.warning(f"{name}: {percent(share)} of the labels are {told}, and to say so of every node scores as much.")
 
 
 def _settle(
