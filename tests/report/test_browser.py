@@ -73,6 +73,14 @@ def test_click_and_hover_on_the_map(page: Path, open_page: Open) -> None:
     assert text(browser, "node").startswith(f"Node {data['nodes']['id'][nearest]} ")
 
 
+def test_a_bar_of_a_probability_is_as_wide_as_it_is_probable(page: Path, open_page: Open) -> None:
+    browser, data = open_page(page), data_of(page)
+    browser.find_element(By.ID, "search").send_keys(data["nodes"]["id"][0], Keys.ENTER)
+    track = browser.find_element(By.CSS_SELECTOR, "#node .track")
+    bar = track.find_element(By.TAG_NAME, "i")
+    assert bar.size["width"] / track.size["width"] == pytest.approx(data["nodes"]["chances"][0][1] / 1000, abs=0.02)
+
+
 def test_a_node_without_precomputed_reasons_says_so_and_gives_the_command(page: Path, open_page: Open) -> None:
     browser, data = open_page(page), data_of(page)
     other = next(i for i in range(60) if str(i) not in data["explained"])

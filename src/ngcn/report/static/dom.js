@@ -46,9 +46,10 @@ function mark(c) {
 const className = c => data.classes[c];
 const badge = c => h("span", { class: "badge" }, mark(c), className(c));
 
-// A row of bars: what, a bar with the share of the largest, and the number in words.
-function bars(rows) {
-  const largest = Math.max(...rows.filter(row => row.size !== undefined).map(row => Math.max(Math.abs(row.size), row.tick || 0)), 1e-9);
+// A row of bars: what, a bar with the share of the largest size or of a given one, and the number in words.
+function bars(rows, given) {
+  const sizes = rows.filter(row => row.size !== undefined).map(row => Math.max(Math.abs(row.size), row.tick || 0));
+  const largest = given || Math.max(...sizes, 1e-9);
   return h("div", { class: "rows" }, rows.map(row => row.wide ? h("p", { class: "wide" }, row.wide) : [
     h("span", { class: "what" }, row.what),
     h("span", { class: "track", "aria-hidden": "true" },

@@ -32,7 +32,7 @@ function showNode(node, focus = false) {
       known && h("span", { class: mistaken(node) ? "wrong" : "right" }, mistaken(node) ? "✗ " : "✓ "), truthWords(node),
       nodes.split[node] ? ` · ${splitNames[nodes.split[node]]}` : "", map.place.has(node) ? "" : " · not on the map, which is a sample"),
     h("h3", {}, chances.length < data.classes.length ? `The ${chances.length} likeliest classes` : "Probabilities"),
-    bars(chances.map(([k, p]) => ({ what: badge(k), size: p, number: percent(p), colour: colourOf(k) }))),
+    bars(chances.map(([k, p]) => ({ what: badge(k), size: p, number: percent(p), colour: colourOf(k) })), 1),
     votesOf(node, c), ...whyOf(node, c), meanings(c));
   if (focus) byId("node").focus({ preventScroll: true });
 }
