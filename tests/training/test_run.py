@@ -158,7 +158,7 @@ def test_a_run_knows_the_graph_it_was_trained_on(graph: Graph, tmp_path: Path) -
     assert (known.class_names, known.feature_names) == (("left", "right"), tuple(names))
     assert (known.id_type, known.nodes, known.multilabel, known.version) == ("number", 60, False, ngcn.__version__)
     assert known.preparation.how == "bag" and known.fingerprint == named.fingerprint()
-    with pytest.raises(RunError, match="cannot be had: There is no dataset 'crowds'"):
+    with pytest.raises(RunError, match="'crowds', which was made in Python"):
         Run.open(tmp_path / "run").graph()
 
 

@@ -29,6 +29,7 @@ from safetensors.torch import load, save
 
 from ngcn.data import DatasetError, load_dataset
 from ngcn.data.assemble import Trained
+from ngcn.data.catalog import DATASETS
 from ngcn.data.load import is_path, quietly
 from ngcn.graph import Graph, GraphError
 from ngcn.nn import Network
@@ -180,6 +181,12 @@ class Run:
 
     def graph(self) -> Graph:
         """The graph that the run was trained on, from where it came from; an error if it has gone or changed."""
+        name = self.config.dataset
+        if name not in DATASETS and not is_path(name):
+            raise RunError(
+                f"{self.folder} was trained on {name!r}, which was made in Python and is in no file: in Python, pass it "
+                "as graph; on the command line, predict and evaluate take a GRAPH in files."
+            )
         try:
             with quietly():  # training said it all
                 graph = load_graph(self.config)
