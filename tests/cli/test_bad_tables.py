@@ -138,6 +138,10 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     ),
     "utf-16": ({"nodes.csv": NODES.encode("utf-16")}, ["nodes.csv is text in UTF-16; save it in UTF-8"]),
     "binary": ({"nodes.csv": bytes(range(256)) * 4}, ["nodes.csv"]),
+    "open quotes": (
+        {"nodes.csv": NODES.replace("age", '"age') + "f,x,,1\n" * 20_000},
+        ["nodes.csv: the quotation marks of its first line do not fit"],
+    ),
     "ragged": ({"nodes.csv": NODES + "f,x\n"}, ["nodes.csv is not a table, row #7: Expected 4 columns, got 2"]),
     "ragged after blank rows": ({"nodes.csv": NODES + "\r\n\nf,x\n"}, ["row #9: Expected 4 columns, got 2"]),
     "one class": (

@@ -208,9 +208,13 @@ def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
     try:
         separator = "\t" if ".tsv" in path.suffixes else _separator(content)
         lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
-        names = next(filter(None, csv.reader(lines, delimiter=separator)), [])
+        names = next(filter(None, csv.reader(lines, delimiter=separator, strict=True)), [])
     except UnicodeDecodeError:
         raise _not_utf8(content, path) from None
+    except csv.Error:
+        raise DatasetError(
+            f"{path}: the quotation marks of its first line do not fit; close them, or double those inside a name."
+        ) from None
     parse = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in content)
     # On one thread: only then is it told which row is wrong, and a process that ends soon after does not abort
     read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=False)

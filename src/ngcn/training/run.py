@@ -184,8 +184,8 @@ class Run:
         name = self.config.dataset
         if name not in DATASETS and not is_path(name):
             raise RunError(
-                f"{self.folder} was trained on {name!r}, which was made in Python and is in no file: in Python, pass it "
-                "as graph; on the command line, predict and evaluate take a GRAPH in files."
+                f"{self.folder} was trained on {name!r}, which was made in Python and is in no file: in Python, pass "
+                "it as graph; on the command line, predict and evaluate take a GRAPH in files."
             )
         try:
             with quietly():  # training said it all
