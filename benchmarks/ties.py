@@ -19,21 +19,16 @@ from pathlib import Path
 import torch
 
 from benchmarks.luck import RESULTS, ROWS
-from ngcn.data import load_dataset
+from benchmarks.validation import after_every_step
 from ngcn.experiments import Cell, Plan, Store, table2
 from ngcn.experiments.scores import all_runs, paper_rule
-from ngcn.training.loop import Training, _descend, _split, evaluate
-from ngcn.training.setup import build_inputs, neighbours_close
+from ngcn.training.loop import evaluate
 
 
 def curve(cell: Cell) -> Iterator[tuple[float, float]]:
     """Validation and test score after every step of a training."""
-    config, graph = cell.setup.config, neighbours_close(load_dataset(cell.setup.config.dataset))
-    A_hat, X = build_inputs(graph, config)
-    training = Training(graph, config, cell.seed, None)
-    for _ in range(config.steps):
-        _descend([training], A_hat, X, *_split(graph, "train"))
-        val, test = (evaluate(training.network, A_hat, X, graph, split)["accuracy"] for split in ("val", "test"))
+    for network, A_hat, X, graph in after_every_step(cell.setup.config, cell.seed):
+        val, test = (evaluate(network, A_hat, X, graph, split)["accuracy"] for split in ("val", "test"))
         yield val, test
 
 
