@@ -77,8 +77,9 @@ def test_text_labels_with_and_without_unlabelled(crowds) -> None:
     some_known = clone(SMALL).fit(X, np.where(few >= 0, names.astype(object), -1))
     assert some_known.classes_.tolist() == ["amber", "blue", "coral"]
     assert (some_known.transduction_ == names).mean() > 0.9
-    with pytest.warns(UserWarning, match="so '-1' is a class"):
-        assert "-1" in clone(SMALL).fit(X, np.where(few >= 0, names, "-1")).classes_
+    for kind in (str, object):
+        with pytest.warns(UserWarning, match="The text '-1' in y is a class like any other"):
+            assert "-1" in clone(SMALL).fit(X, np.where(few >= 0, names, "-1").astype(kind)).classes_
 
 
 def test_minus_one_and_one_alone_are_two_classes(crowds) -> None:
@@ -176,6 +177,7 @@ def test_several_labels_per_node() -> None:
         (np.arange(40).reshape(20, 2), "zeros and ones"),
         (np.linspace(0, 1, 20), "Unknown label type"),
         (np.array(["a", None, "b", float("nan")] * 5, dtype=object), "give -1 for nodes without a label"),
+        (np.array([0.0, 1.0, float("nan"), 0.0] * 5), "give -1 for nodes without a label"),
     ],
 )
 def test_labels_that_nothing_can_be_learned_from(y: np.ndarray, message: str) -> None:

@@ -39,16 +39,15 @@ class Targets:
             return cls._of_matrix(y)
         y = column_or_1d(y, warn=True)
         known = unlabelled = np.ones(len(y), dtype=bool)
-        if y.dtype.kind in "US":  # text is never -1
-            if "-1" in y.tolist():
-                warnings.warn(
-                    "y is text, and so '-1' is a class; for nodes without a label give the number -1 in an object "
-                    "array, such as np.where(known, y.astype(object), -1).",
-                    stacklevel=3,
-                )
-        else:
+        if y.dtype.kind not in "US":  # text is never -1
             unlabelled = np.asarray(y == UNKNOWN, dtype=bool)
             known = ~unlabelled
+        if y.dtype.kind in "USO" and "-1" in y.tolist():
+            warnings.warn(
+                "The text '-1' in y is a class like any other; for nodes without a label give the number -1 in an "
+                "object array, such as np.where(known, y.astype(object), -1).",
+                stacklevel=3,
+            )
         if not known.any():
             raise GraphError("y has no labels, only -1 for unlabelled; label some nodes of two classes or more.")
         check_classification_targets(np.array(y[known].tolist()))
@@ -78,10 +77,9 @@ class Targets:
 
 
 def refuse_missing(y: Any) -> None:
-    """None and nan among names, as data frames have them, in a sentence of our own."""
-    if getattr(y, "dtype", None) == np.dtype(object) and any(
-        label is None or label != label for label in np.ravel(y).tolist()
-    ):
+    """None and nan, as data frames have them for what is not known, in a sentence of our own."""
+    kind = getattr(getattr(y, "dtype", None), "kind", "")
+    if kind and kind in "Of" and any(label is None or label != label for label in np.ravel(y).tolist()):
         raise GraphError("y has None or nan in it; give -1 for nodes without a label.")
 
 

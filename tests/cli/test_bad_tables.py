@@ -66,6 +66,14 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
         {"nodes.csv": "id;label;age\na;x;1,5\nb;y;2,5\n", "edges.csv": "source;target\na;b\n"},
         ["nodes.csv: the column 'age' holds numbers with a comma ('1,5' in row 2); write them with a point"],
     ),
+    "comma in numbers beside text": (
+        {"nodes.csv": "id;label;town;age\na;x;Rome;1,5\nb;y;Oslo;2,5\n", "edges.csv": "source;target\na;b\n"},
+        ["nodes.csv: the column 'age' holds numbers with a comma ('1,5' in row 2); write them with a point"],
+    ),
+    "comma in weights": (
+        {"edges.csv": "source;target;weight\na;b;2,5\n"},
+        ["edges.csv, row 2, column 'weight': '2,5' is not a number; write it with a point."],
+    ),
     "no target": ({"edges.csv": "source,to\na,b\n"}, ["edges.csv has no column 'target'"]),
     "column twice": ({"nodes.csv": NODES.replace("age", "label")}, ["more than one column 'label'"]),
     "unknown node": (
@@ -154,7 +162,11 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     ),
     "too few labels": (
         {"nodes.csv": "id,label,age\na,x,1\nb,y,2\n", "edges.csv": "source,target\na,b\n"},
-        ["g has no validation nodes, and too few labels"],
+        ["g: every label is on one training node alone, so that none is left to validate on", "with --label"],
+    ),
+    "nothing to train on": (
+        {"nodes.csv": "id,label,split\na,x,val\nb,y,test\n", "edges.csv": "source,target\na,b\n"},
+        ["g has no training nodes; label some, or put some that are into the training split."],
     ),
     "unknown split": (
         {"nodes.csv": NODES.replace("val", "vla")},

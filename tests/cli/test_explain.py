@@ -32,6 +32,15 @@ def test_the_tables_and_what_their_numbers_mean(ngcn: Ngcn, run: str) -> None:
     assert all(f"│ {feature.name} │ {100 * feature.points:+.2f} │" in words for feature in why.features[:3])
 
 
+def test_a_class_that_was_asked_for_has_the_likelier_ones_beside_it(ngcn: Ngcn, run: str) -> None:
+    chances = explain_node(run, 1708).probabilities
+    first, second, third = sorted(chances, key=lambda name: -chances[name])[:3]
+    told = ngcn("explain", run, "--node", "1708", "--class", second).stdout
+    assert f"Node 1708: {second}, {100 * chances[second]:.1f} %" in told
+    assert f"Likelier: {first} {100 * chances[first]:.1f} %.\nNext: {third} " in told
+    assert "Likelier" not in ngcn("explain", run, "--node", "1708").stdout
+
+
 def test_json_is_the_explanation(ngcn: Ngcn, run: str) -> None:
     result = ngcn("explain", run, "--node", "1708", "--class", "Theory", "--json")
     assert json.loads(result.stdout) == explain_node(run, 1708, label="Theory").to_dict()

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from typer.testing import Result
 
+from ngcn.graph import GraphError
 from ngcn.training import Run
 from ngcn.training.predict import predict
 
@@ -92,6 +93,10 @@ def test_another_graph_with_the_model(ngcn: Ngcn) -> None:
             "2 features, but the model was trained with 3; 'height' is missing",
         ),
         (lambda nodes: nodes.assign(width=1), "4 features, but the model was trained with 3; 'width' is not one"),
+        (
+            lambda nodes: nodes.assign(height=nodes["height"].where(nodes.index > 0)),
+            "there is no number; correct it.\n",
+        ),
         (lambda nodes: nodes.drop(columns="town"), "no column 'town'"),
         (lambda nodes: nodes.drop(columns=["town", "height"]), "no column 'town'"),
     ],
@@ -183,5 +188,8 @@ def test_python(ngcn: Ngcn) -> None:
     run = Run.open("run")
     table = predict(run, nodes=run.graph().unlabelled)
     assert len(table) == 20 and table["confidence"].between(0.5, 1).all()
+    for places in (np.array([5, 7]), [5, 7], np.ones(20, bool)):
+        with pytest.raises(GraphError, match="nodes must be a mask, True or False for each of the 60 nodes"):
+            predict(run, nodes=places)
     other = predict(run, run.read("crowds/"))
     pd.testing.assert_frame_equal(other[other["id"].isin(table["id"])].reset_index(drop=True), table, rtol=1e-4)

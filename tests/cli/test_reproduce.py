@@ -1,5 +1,6 @@
 """`ngcn reproduce`: what it would do, what it did, and what it says when it cannot."""
 
+import os
 import re
 import signal
 from collections.abc import Callable
@@ -35,6 +36,9 @@ def test_a_dry_run_counts_and_writes_nothing(ngcn: Callable[..., Result], tmp_pa
     assert result.exit_code == 0
     assert "table3: 280 trainings, 280 of them to do" in result.stdout
     assert "Together, each once: 7867 trainings, 7867 to do" in result.stdout
+    cores = len(os.sched_getaffinity(0))
+    many = ngcn("reproduce", "all", "--dry-run", "--jobs", str(10 * cores))
+    assert many.stdout == result.stdout and re.search(rf" on {cores} cores? \(estimated\)", many.stdout)
     assert not list(tmp_path.iterdir())
 
 

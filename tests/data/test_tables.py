@@ -48,7 +48,7 @@ def test_every_column_has_its_place(tmp_path: Path, caplog: pytest.LogCaptureFix
     expected = np.zeros((5, 5))
     expected[[0, 1, 3], [1, 2, 4]] = 1, 2.5, 1
     np.testing.assert_array_equal(graph.adjacency.toarray(), expected)
-    assert caplog.text == ""
+    assert caplog.messages == ["1 validation node can hardly tell a good step from a lucky one."]
 
 
 def test_every_kind_of_file_gives_the_same_graph(tmp_path: Path) -> None:
@@ -233,15 +233,18 @@ def test_what_is_missing_is_made_and_said(tmp_path: Path, caplog: pytest.LogCapt
     for mask, per_class in ((graph.train, 5), (graph.val, 3), (graph.test, 2)):
         assert np.bincount(graph.labels[mask]).tolist() == [per_class] * 2
     assert load_dataset(path, seed=1).fingerprint() == graph.fingerprint() != load_dataset(path, seed=2).fingerprint()
+    caplog.clear()
     few = load_dataset(path, split="random:2", seed=1)
     assert few.train.sum() == 4 and few.val.sum() + few.test.sum() == 16
+    assert "g, split random:2: 4 nodes train, 5 validate and 11 test." in caplog.text
+    assert "5 validation nodes can hardly tell a good step from a lucky one." in caplog.text
 
 
 def test_a_split_without_validation_takes_some_of_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     rows = "".join(f"n{i},{'xy'[i % 2]},{'train' if i < 16 else 'test'},{i}\n" for i in range(20))
     graph = load_dataset(write(tmp_path / "g", "id,label,split,f\n" + rows, "source,target\nn0,n1\n"))
     assert (graph.train.sum(), graph.val.sum(), graph.test.sum()) == (12, 4, 4)
-    assert "4 of its training nodes" in caplog.text
+    assert "4 of its training nodes" in caplog.text and "4 validation nodes can hardly tell" in caplog.text
 
 
 def test_several_graphs_are_split_as_wholes(tmp_path: Path) -> None:

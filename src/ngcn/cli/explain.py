@@ -49,9 +49,11 @@ def _show(why: Explanation, console: Console) -> None:
     console.print()
     console.print(f"Node {why.node}: {why.label}, {_percent(why.probability)}{truth}", style="bold")
     others = sorted(why.probabilities.items(), key=lambda item: -item[1])
-    rest = [f"{name} {_percent(chance)}" for name, chance in others if name != why.label][:3]
-    if rest:
-        console.print(f"Next: {', '.join(rest)}.")
+    place = [name for name, _ in others].index(why.label)
+    for which, those in (("Likelier", others[:place]), ("Next", others[place + 1 :])):
+        if those:
+            told = [f"{name} {_percent(chance)}" for name, chance in those[:3]]
+            console.print(f"{which}: {', '.join(told)}.")
     _show_votes(why, console)
     _show_neighbours(why, console)
     _show_features(why, console)

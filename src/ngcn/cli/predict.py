@@ -32,6 +32,7 @@ def predict(
 
     Columns: id, prediction, confidence, and a probability per class.
 
+    The confidence is the highest probability; how often such predictions are right, [bold]ngcn report[/bold] shows.
     For multi-label, prediction is all labels with | between, and confidence the mean over the labels.
 
     Example: [bold]ngcn predict runs/cora-ngcn-attention-K6-r4 --all --out predictions.csv[/bold]

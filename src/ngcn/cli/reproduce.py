@@ -63,6 +63,7 @@ def reproduce(
         from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of, run, section_of
         from ngcn.experiments.claims import verdicts
         from ngcn.experiments.cost import duration, seconds
+        from ngcn.experiments.grid import DATASETS
         from ngcn.experiments.page import write_page
         from ngcn.training.signals import at_once
 
@@ -74,14 +75,19 @@ def reproduce(
         asked, given = ", ".join(names), ", ".join(plan.datasets)
         raise ConfigError(f"There is nothing to train on {given} for {asked}; leave out --datasets.")
     todo = _feasible([cell for cell in cells if cell not in store])
-    cores = jobs or len(os.sched_getaffinity(0))
-    time_left = f"{duration(seconds(todo, store, cells) / cores)} on {count(cores, 'core')} (estimated)"
+    cores = len(os.sched_getaffinity(0))
+    jobs = jobs or cores
+    cores = min(cores, jobs)
+    seen = cells_of(
+        list(EXPERIMENTS), Plan(DATASETS)
+    )  # all there are: an estimate does not depend on what is asked for
+    time_left = f"{duration(seconds(todo, store, seen) / cores)} on {count(cores, 'core')} (estimated)"
     if dry_run:
         to_do = {cell.key for cell in todo}
         for name in names:
             own = EXPERIMENTS[name].cells(plan)
             missing = [cell for cell in own if cell.key in to_do]
-            left = duration(seconds(missing, store, cells) / cores)
+            left = duration(seconds(missing, store, seen) / cores)
             print(f"{name}: {count(len(own), 'training')}, {len(missing)} of them to do: {left}")
         print(f"Together, each once: {count(len(cells), 'training')}, {len(todo)} to do: {time_left}.")
         return
@@ -95,7 +101,7 @@ def reproduce(
             fetch(dataset)  # here, once, and not in every process
         _screen.note(f"{len(todo)} of {count(len(cells), 'training')} to do, {time_left}.")
         with at_once("the same command goes on from here"), _progress(todo, cores) as on_done:
-            failed = run(todo, store, cores, on_done)
+            failed = run(todo, store, jobs, on_done)
     store.write_summary()
     write_page(page, store, Plan(_datasets(None)))  # the whole of it, whatever was asked for this time
     for name in names:

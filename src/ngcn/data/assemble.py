@@ -13,7 +13,7 @@ from ngcn.data.catalog import DatasetError
 from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class, random_split
 from ngcn.data.structure import structural_features
 from ngcn.graph import UNKNOWN, Graph, GraphError
-from ngcn.names import percent
+from ngcn.names import count, percent
 
 log = logging.getLogger("ngcn.data")  # its warnings are printed on stderr unless somebody arranges otherwise
 FEW = 30  # validation nodes, below which the choice of a step is a matter of luck
@@ -205,25 +205,30 @@ def _settle(
     seed: int,
 ) -> Masks:
     if number := per_class(split):
-        return random_split(labels, number, seed=seed, class_names=class_names)
-    if masks is None:
+        masks = random_split(labels, number, seed=seed, class_names=class_names)
+        log.warning(f"{name}, split {split}: {_count(masks)}.")
+    elif masks is None:
         if graph_of is not None and len(np.unique(graph_of[labelled])) > 1:
             masks, how = draw_graphs(graph_of, labelled, seed), "whole graphs"
         else:
             masks = draw_split(labelled, labels, seed)
             how = "half of the labels" if labels.ndim == 2 else "half of each class"
         log.warning(f"{name} has no split: {_count(masks)}; {how} drawn with seed {seed} to train on.")
-        if 0 < masks[1].sum() < FEW:
-            log.warning(f"{masks[1].sum()} validation nodes can hardly tell a good step from a lucky one; label more.")
     train, val, test = masks
-    if train.any() and not val.any():
+    if not train.any():
+        raise DatasetError(f"{name} has no training nodes; label some, or put some that are into the training split.")
+    if not val.any():
         train, val = hold_out(train, labels, seed)
+        if not val.any():
+            raise DatasetError(
+                f"{name}: every label is on one training node alone, so that none is left to validate on; label more "
+                "nodes, or name the column of labels, if it is another, with --label."
+            )
         log.warning(
             f"{name} has no validation nodes: {val.sum()} of its training nodes, drawn with seed {seed}, do it."
         )
-    for part, mask in (("training", train), ("validation", val)):
-        if not mask.any():
-            raise DatasetError(f"{name} has no {part} nodes, and too few labels to draw some; label more nodes.")
+    if val.sum() < FEW:
+        log.warning(f"{count(int(val.sum()), 'validation node')} can hardly tell a good step from a lucky one.")
     return train, val, test
 
 

@@ -137,7 +137,9 @@ class Table:
                 cells = texts.cast(pa.bool_() if _are_flags(texts) else pa.float64())
             except pa.ArrowInvalid:
                 row = _first_uncastable(texts)
-                raise self.wrong(row, column, f"{texts[row].as_py()!r} is not a number; {remedy}") from None
+                text = texts[row].as_py()
+                remedy = "write it with a point." if has_comma(text) else remedy
+                raise self.wrong(row, column, f"{text!r} is not a number; {remedy}") from None
         if cells.null_count:
             raise self.wrong(_first(cells.is_null()), column, f"there is no number; {remedy}")
         values = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
@@ -297,6 +299,11 @@ def _is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def has_comma(text: str) -> bool:
+    """Whether this is a number as some countries write it: 2,5."""
+    return re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text) is not None
 
 
 def _first(cells: pa.Array) -> int:

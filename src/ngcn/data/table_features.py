@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +12,7 @@ import scipy.sparse as sp
 
 from ngcn.data.assemble import Trained, log
 from ngcn.data.catalog import DatasetError
-from ngcn.data.table import Table
+from ngcn.data.table import Table, has_comma
 
 ONE_HOT_VALUES = 1000  # more are better kept as rows of a table of features
 DENSE_CELLS = 200_000_000
@@ -46,7 +45,7 @@ def table_features(
     if plain:
         columns = np.empty((len(nodes), len(plain)), np.float32)
         for place, column in enumerate(plain):
-            remedy = f"correct it, or leave the column out with --ignore {column}."
+            remedy = "correct it" + ("." if trained else f", or leave the column out with --ignore {column}.")
             columns[:, place] = nodes.numbers(column, remedy)
         blocks.append(bag_or_not(columns))
         names += plain
@@ -73,14 +72,15 @@ def _refuse_text(nodes: Table, columns: list[str]) -> None:
     texts = [column for column in columns if nodes.is_text(column)]
     if not texts:
         return
-    first = nodes.texts(texts[0])
-    row = pc.index(first.is_valid(), True).as_py()
-    text = first[row].as_py()
-    example = f"{text!r} in row {nodes.number(row)}"
-    if re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text):
-        raise DatasetError(
-            f"{nodes.name}: the column {texts[0]!r} holds numbers with a comma ({example}); write them with a point."
-        )
+    for column in reversed(texts):  # the first is the example
+        cells = nodes.texts(column)
+        row = pc.index(cells.is_valid(), True).as_py()
+        text = cells[row].as_py()
+        example = f"{text!r} in row {nodes.number(row)}"
+        if has_comma(text):
+            raise DatasetError(
+                f"{nodes.name}: the column {column!r} holds numbers with a comma ({example}); write them with a point."
+            )
     which = f"the column {texts[0]!r} holds" if len(texts) == 1 else f"the columns {', '.join(map(repr, texts))} hold"
     raise DatasetError(
         f"{nodes.name}: {which} text ({example}), and features are numbers; make a feature of each value with "

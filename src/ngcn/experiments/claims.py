@@ -132,9 +132,19 @@ def _walks(store: Store, plan: Plan) -> Judgement:
         walked, wide = (mean(runs.test for runs in points) for points in (walks, capacity))
         better.append(walked > wide)
         evidence.append(
-            f"{MODELS[model]} on {dataset_title(dataset)} {walked:.1f} against {wide:.1f} ({_seeds(*walks, *capacity)})"
+            f"{MODELS[model]} on {dataset_title(dataset)} {_apart(walked, wide)} ({_seeds(*walks, *capacity)})"
         )
     return claim, _all(better, len(panels)), "; ".join(evidence)
+
+
+def _apart(one: float, other: float) -> str:
+    """The two with one decimal, or with as many as it takes to see which is larger.
+
+    >>> _apart(70.44, 70.01), _apart(67.273, 67.275)
+    ('70.4 against 70.0', '67.27 against 67.28')
+    """
+    digits = next((digits for digits in (1, 2, 3) if round(one, digits) != round(other, digits)), 1)
+    return f"{one:.{digits}f} against {other:.{digits}f}"
 
 
 def _tolerance(store: Store, plan: Plan) -> Judgement:

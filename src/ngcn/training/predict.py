@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
-from ngcn.graph import Graph
+from ngcn.graph import Graph, GraphError
 from ngcn.training.run import Run
 
 if TYPE_CHECKING:
@@ -18,6 +18,8 @@ def predict(
     run: Run, graph: Graph | None = None, *, nodes: np.ndarray | None = None, threshold: float = 0.5
 ) -> pd.DataFrame:
     """A row per node: id, prediction, confidence, and ``p_CLASS`` for each class, by the best seed of the run.
+
+    The confidence is the highest probability; how often such predictions are right, the page of a run shows.
 
     Args:
         run: the run.
@@ -31,7 +33,12 @@ def predict(
     graph = graph if graph is not None else run.graph()
     network = run.network(graph, run.best_seed)
     assert graph.class_names is not None and graph.node_ids is not None
-    rows = np.arange(graph.nodes) if nodes is None else nodes.nonzero()[0]
+    if nodes is not None and (np.shape(nodes) != (graph.nodes,) or np.asarray(nodes).dtype != bool):
+        raise GraphError(
+            f"nodes must be a mask, True or False for each of the {graph.nodes} nodes; where you have their places, "
+            f"it is np.isin(np.arange({graph.nodes}), places)."
+        )
+    rows = np.arange(graph.nodes) if nodes is None else np.flatnonzero(nodes)
     with torch.no_grad():
         logits = network(*run.inputs(graph), torch.from_numpy(rows))
     chances = (logits.sigmoid() if graph.multilabel else logits.softmax(dim=1)).numpy()

@@ -195,7 +195,8 @@ class Run:
         if self.trained_on().fingerprint != graph.fingerprint():
             raise RunError(
                 f"The graph {graph.name!r} is not the one that {self.folder} was trained on: its files, or the split, "
-                "have changed since; bring them back, or name the graph to use as a new one."
+                "have changed since; bring them back, or train again. (predict and evaluate take what is there now as "
+                "a new GRAPH.)"
             )
         return graph
 
