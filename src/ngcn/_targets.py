@@ -78,8 +78,8 @@ class Targets:
 
 def refuse_missing(y: Any) -> None:
     """None and nan, as data frames have them for what is not known, in a sentence of our own."""
-    kind = getattr(getattr(y, "dtype", None), "kind", "")
-    if kind and kind in "Of" and any(label is None or label != label for label in np.ravel(y).tolist()):
+    kind = getattr(getattr(y, "dtype", None), "kind", None)
+    if kind in ("O", "f") and any(label is None or label != label for label in np.ravel(y).tolist()):
         raise GraphError("y has None or nan in it; give -1 for nodes without a label.")
 
 

@@ -75,12 +75,10 @@ def reproduce(
         asked, given = ", ".join(names), ", ".join(plan.datasets)
         raise ConfigError(f"There is nothing to train on {given} for {asked}; leave out --datasets.")
     todo = _feasible([cell for cell in cells if cell not in store])
-    cores = len(os.sched_getaffinity(0))
-    jobs = jobs or cores
-    cores = min(cores, jobs)
-    seen = cells_of(
-        list(EXPERIMENTS), Plan(DATASETS)
-    )  # all there are: an estimate does not depend on what is asked for
+    there = len(os.sched_getaffinity(0))
+    jobs = jobs or there
+    cores = min(jobs, there)
+    seen = cells_of(list(EXPERIMENTS), Plan(DATASETS))  # all, so that an estimate is the same whatever is asked for
     time_left = f"{duration(seconds(todo, store, seen) / cores)} on {count(cores, 'core')} (estimated)"
     if dry_run:
         to_do = {cell.key for cell in todo}

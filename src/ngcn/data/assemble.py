@@ -228,7 +228,8 @@ def _settle(
             f"{name} has no validation nodes: {val.sum()} of its training nodes, drawn with seed {seed}, do it."
         )
     if val.sum() < FEW:
-        log.warning(f"{count(int(val.sum()), 'validation node')} can hardly tell a good step from a lucky one.")
+        few = count(int(val.sum()), "validation node")
+        log.warning(f"{few} can hardly tell a good step from a lucky one; label more, or let more of them validate.")
     return train, val, test
 
 

@@ -72,7 +72,7 @@ def _refuse_text(nodes: Table, columns: list[str]) -> None:
     texts = [column for column in columns if nodes.is_text(column)]
     if not texts:
         return
-    for column in reversed(texts):  # the first is the example
+    for column in reversed(texts):  # backwards, so that the example is of the first
         cells = nodes.texts(column)
         row = pc.index(cells.is_valid(), True).as_py()
         text = cells[row].as_py()
