@@ -55,8 +55,8 @@ def parts(store: Store, plan: Plan) -> list[Part]:
         "configurations (N-GCN and N-SAGE: r in 1, 2, 4; K in 2 to 6; fc, attention, or attention with a loss for each "
         "tower; DCNN: K in 2 to 6); of several such runs, that of the configuration with the best mean validation "
         "score, then the first seed. "
-        "**Mean**: test score over the seeds of the configuration with the best mean validation score, of those with "
-        "most seeds, which is named. "
+        "**Mean**: test score over the seeds of the configuration with the best mean validation score, which is "
+        "named; those with less than half as many seeds as others have are not chosen. "
         "All in %; **Δ** is the difference from the published figure. **Runs**: trainings done, of all if some are "
         "missing." + ("" if "ppi" in plan.datasets else " PPI was not run; it is where its files are given."),
         *(_table(store, plan, dataset) for dataset in plan.datasets),
