@@ -1,51 +1,57 @@
 """N-GCN: multi-scale graph convolution for semi-supervised node classification.
 
-The public names are loaded when they are first used, so that the command line answers at once.
+Public names are imported when they are first used, so that the command line starts quickly.
 """
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ngcn.data import DatasetError, load_dataset
+    from ngcn.baselines import Baseline
+    from ngcn.config import Config
+    from ngcn.data import knn_graph
+    from ngcn.errors import ConfigError, DatasetError, GraphError, ModelError, NGCNError, RunError, TrainingError
     from ngcn.estimator import NGCNClassifier
     from ngcn.explain import explain_node
-    from ngcn.graph import Graph, GraphError
-    from ngcn.nn import GCN, SAGE, EachTower, Network, PyG, build_network
-    from ngcn.ops import Features, Operator, normalize
-    from ngcn.training import Config, train
+    from ngcn.export import export_torch
+    from ngcn.graph import Graph, load_dataset
+    from ngcn.model import Model
+    from ngcn.nn import GCN, SAGE, Classifier, EachTower, Network, PyG, build_network
+    from ngcn.ops import Features, Operator, Power, normalize
+    from ngcn.registry import CLASSIFIERS, MODELS, RECIPES, ModelSpec, RecipeSpec
+    from ngcn.report import write_report
+    from ngcn.runs import Run, predict, train, train_seeds
+    from ngcn.training import Batch, Recipe, Result, Selection, Step
 
 _HOMES = {
-    "ngcn.data": ("DatasetError", "load_dataset"),
+    "ngcn.baselines": ("Baseline",),
+    "ngcn.config": ("Config",),
+    "ngcn.data": ("knn_graph",),
+    "ngcn.errors": (
+        "ConfigError",
+        "DatasetError",
+        "GraphError",
+        "ModelError",
+        "NGCNError",
+        "RunError",
+        "TrainingError",
+    ),
     "ngcn.estimator": ("NGCNClassifier",),
     "ngcn.explain": ("explain_node",),
-    "ngcn.graph": ("Graph", "GraphError"),
-    "ngcn.nn": ("GCN", "SAGE", "EachTower", "Network", "PyG", "build_network"),
-    "ngcn.ops": ("Features", "Operator", "normalize"),
-    "ngcn.training": ("Config", "train"),
+    "ngcn.export": ("export_torch",),
+    "ngcn.graph": ("Graph", "load_dataset"),
+    "ngcn.model": ("Model",),
+    "ngcn.nn": ("GCN", "SAGE", "Classifier", "EachTower", "Network", "PyG", "build_network"),
+    "ngcn.ops": ("Features", "Operator", "Power", "normalize"),
+    "ngcn.registry": ("CLASSIFIERS", "MODELS", "RECIPES", "ModelSpec", "RecipeSpec"),
+    "ngcn.report": ("write_report",),
+    "ngcn.runs": ("Run", "predict", "train", "train_seeds"),
+    "ngcn.training": ("Batch", "Recipe", "Result", "Selection", "Step"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__version__ = "0.2.0"
-__all__ = [
-    "GCN",
-    "SAGE",
-    "Config",
-    "DatasetError",
-    "EachTower",
-    "Features",
-    "Graph",
-    "GraphError",
-    "NGCNClassifier",
-    "Network",
-    "Operator",
-    "PyG",
-    "build_network",
-    "explain_node",
-    "load_dataset",
-    "normalize",
-    "train",
-]
+__version__ = "0.3.0.dev0"
+__all__ = [*sorted(_HOME)]  # noqa: PLE0605
 
 
 def __getattr__(name: str) -> Any:

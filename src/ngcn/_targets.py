@@ -1,4 +1,4 @@
-"""A scikit-learn y, in which -1 stands for unlabelled, as the labels of a `Graph`; and which labels to hold out."""
+"""From a scikit-learn y, in which -1 means unlabelled, to the labels of a `Graph`; and which labels to hold out."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ import scipy.sparse as sp
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import column_or_1d
 
-from ngcn.graph import UNKNOWN, GraphError
+from ngcn.errors import GraphError
+from ngcn.graph import UNKNOWN
 
 
 @dataclass(frozen=True)
 class Targets:
-    """What y says: class numbers (or a 0/1 matrix), where it says something, and what the numbers stand for.
+    """Class numbers (or a 0/1 matrix), a mask of the labelled nodes, and the labels that the numbers stand for.
 
     Example:
         >>> targets = Targets.of(np.array(["cat", -1, "dog"], dtype=object))
@@ -32,7 +33,7 @@ class Targets:
     def of(cls, y: Any) -> Targets:
         """From class names or numbers with -1 for unlabelled, or from a 0/1 matrix with rows of -1.
 
-        A y of -1 and 1 only is that of two classes: unlabelled and a single class would leave nothing to learn.
+        A y of only -1 and 1 has two classes: with -1 as unlabelled there would be a single one.
         """
         y = y.toarray() if sp.issparse(y) else np.asarray(y)
         if y.ndim == 2 and y.shape[1] > 1:
@@ -76,8 +77,8 @@ class Targets:
         return cls(np.where(known[:, None], y, 0), known, np.arange(y.shape[1]))
 
 
-def refuse_missing(y: Any) -> None:
-    """None and nan, as data frames have them for what is not known, in a sentence of our own."""
+def check_not_missing(y: Any) -> None:
+    """Raise an error for None and NaN, which data frames have for missing labels."""
     kind = getattr(getattr(y, "dtype", None), "kind", None)
     if kind in ("O", "f") and any(label is None or label != label for label in np.ravel(y).tolist()):
         raise GraphError("y has None or nan in it; give -1 for nodes without a label.")
@@ -86,7 +87,7 @@ def refuse_missing(y: Any) -> None:
 def part_of_each_class(
     labels: np.ndarray, train: np.ndarray, share: float, random: np.random.RandomState
 ) -> np.ndarray:
-    """Which of the training nodes to choose the best step by: this share of every class, rounded down.
+    """The training nodes to validate on: this share of every class, rounded down.
 
     Example:
         >>> labels = np.repeat([0, 1, 2], [10, 5, 1])

@@ -1,64 +1,47 @@
-"""A trained network for those who do not have ngcn: a file of plain PyTorch and its parameters."""
+"""A model for use without ngcn: a file of plain PyTorch, and its parameters."""
 
 from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
 import torch
 from torch import Tensor
 
 from ngcn import exported_model
-from ngcn.graph import UNKNOWN, Graph
-from ngcn.nn import GCN, MODELS, SAGE, Network
-from ngcn.training._files import atomic, write_text
-from ngcn.training.run import Run
-from ngcn.training.trained_on import TrainedOn
+from ngcn.errors import ModelError
+from ngcn.files import atomic, write_text
+from ngcn.model import Model
+from ngcn.nn import GCN, SAGE, Network
+from ngcn.registry import MODELS
 
 
-class ExportError(ValueError):
-    """A network that cannot be exported as asked; the message says why."""
-
-
-def export_torch(run: Run, folder: Path) -> None:
-    """Write the best seed of a run as ``model.py`` (:mod:`ngcn.exported_model`, to the letter) and ``model.pt``.
-
-    The graph trained on is not needed any more.
-    """
-    model = run.config.model
-    if model not in MODELS or MODELS[model].graph_model not in (GCN, SAGE):
-        names = [name for name, preset in MODELS.items() if preset.graph_model in (GCN, SAGE)]
-        raise ExportError(f"{model} cannot be exported: only networks of GCN and SAGE can, such as {', '.join(names)}.")
-    trained_on = run.trained_on()
-    network = run.network(_one_node(trained_on), run.best_seed)
+def export_torch(model: Model, folder: Path | str) -> None:
+    """Write a model as ``model.py``, a copy of :mod:`ngcn.exported_model`, and ``model.pt``. No graph is needed."""
+    network, card, folder = model.network, model.card, Path(folder)
+    if not isinstance(network.graph_models, GCN | SAGE):
+        names = [name for name, spec in MODELS.items() if spec.exports]
+        raise ModelError(
+            f"{model.config.model} cannot be exported: only networks of GCN and SAGE can, such as {', '.join(names)}."
+        )
     tensors = exported_tensors(network)
-    how, mean, deviation = trained_on.preparation
+    how, mean, deviation = card.preparation
     if mean is not None and deviation is not None:
         tensors |= {"mean": torch.from_numpy(mean), "deviation": torch.from_numpy(deviation)}
     settings = {
-        "classes": list(trained_on.class_names),
-        "features": list(trained_on.feature_names),
-        "multilabel": trained_on.multilabel,
+        "classes": list(card.class_names),
+        "features": list(card.feature_names),
+        "multilabel": card.multilabel,
         "preparation": how,
-        "normalization": MODELS[model].normalization,
+        "normalization": network.normalization,
         "powers": list(network.tower_powers),
         "layers": sum(name.startswith("layers_") for name in tensors),
-        "version": trained_on.version,
+        "version": card.version,
     }
     folder.mkdir(parents=True, exist_ok=True)
     with atomic(folder / "model.pt") as temporary:
         torch.save({"settings": settings, "tensors": tensors}, temporary)
     write_text(folder / "model.py", Path(exported_model.__file__).read_text(encoding="utf-8"))
-
-
-def _one_node(trained_on: TrainedOn) -> Graph:
-    """A graph with the features and classes of the one trained on, which is all that the shape of a network needs."""
-    classes, none = len(trained_on.class_names), np.zeros(1, dtype=bool)
-    labels = np.zeros((1, classes)) if trained_on.multilabel else np.array([UNKNOWN])
-    features = sp.csr_array((1, len(trained_on.feature_names)), dtype=np.float32)
-    return Graph(sp.csr_array((1, 1)), features, labels, none, none, none, class_names=trained_on.class_names)
 
 
 def exported_tensors(network: Network) -> dict[str, Tensor]:

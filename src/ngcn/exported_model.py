@@ -3,8 +3,8 @@
     from model import load
 
     model = load()                             # model.pt, from the folder of this file
-    chances = model(X, edges)                  # (nodes, classes)
-    names = [model.classes[c] for c in chances.argmax(dim=1)]
+    p = model(X, edges)                        # (nodes, classes) probabilities
+    names = [model.classes[c] for c in p.argmax(dim=1)]
 
 X is the ``(nodes, features)`` tensor of features as they were given to training, in the order of ``model.features``;
 edges is a ``(2, edges)`` tensor of node numbers, each edge once or in both directions; weights, if edges have them,

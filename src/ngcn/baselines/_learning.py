@@ -1,4 +1,4 @@
-"""What the baselines that are trained with torch share: a layer on sparse features, and the best step so far."""
+"""A linear layer on sparse features, for the baselines that are trained with torch."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 
 from ngcn.graph import Graph
 from ngcn.ops import Dropout, Features
-from ngcn.training.metrics import metric, scores
+from ngcn.scoring import metric_of, scores
 
 
 class FeatureLinear(nn.Module):
@@ -41,31 +41,6 @@ def as_input(matrix: sp.csr_array | np.ndarray) -> Features | Tensor:
     return Features(matrix) if sp.issparse(matrix) else torch.from_numpy(matrix)
 
 
-def chances(logits: Tensor, graph: Graph) -> np.ndarray:
-    """The probabilities of the classes: rows that sum to 1, or for multi-label each class by itself."""
-    return (logits.sigmoid() if graph.multilabel else logits.softmax(dim=1)).numpy()
-
-
-class Peak:
-    """The parameters of a module at its best validation score; a tie keeps the earlier ones.
-
-    Args:
-        module: whose parameters are kept.
-        graph: whose validation nodes decide.
-    """
-
-    def __init__(self, module: nn.Module, graph: Graph) -> None:
-        self.module, self.metric, self.best = module, metric(graph), -1.0
-        self.labels = torch.from_numpy(graph.labels[graph.val])
-
-    def offer(self, logits: Tensor) -> None:
-        """Keep the parameters if ``logits``, those of the validation nodes, score better than all before."""
-        val = scores(logits, self.labels)[self.metric]
-        if val > self.best:
-            self.best = val
-            self.parameters = {name: value.clone() for name, value in self.module.state_dict().items()}
-
-    def restore(self) -> None:
-        """Put the best parameters back, and leave the module ready to predict."""
-        self.module.load_state_dict(self.parameters)
-        self.module.eval()
+def val_score(logits: Tensor, graph: Graph) -> float:
+    """The score that selects a step, from the logits of the validation nodes."""
+    return scores(logits, torch.from_numpy(graph.labels[graph.val]))[metric_of(graph.multilabel)]

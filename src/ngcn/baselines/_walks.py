@@ -10,7 +10,7 @@ import numba
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.ops._compile import helper, kernel
+from ngcn.ops.cpu.compile import helper, kernel
 
 U64 = np.uint64
 

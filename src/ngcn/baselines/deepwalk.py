@@ -21,7 +21,8 @@ from typing import ClassVar
 import numpy as np
 
 from ngcn.baselines._walks import random_walks
-from ngcn.baselines.protocol import Baseline, BaselineError
+from ngcn.baselines.protocol import Baseline
+from ngcn.errors import ConfigError
 from ngcn.graph import Graph
 from ngcn.ops import undirected
 
@@ -30,7 +31,6 @@ from ngcn.ops import undirected
 class DeepWalk(Baseline):
     """Skip-gram on random walks, then logistic regression on the vectors of the training nodes."""
 
-    title: ClassVar[str] = "DeepWalk"
     reads_features: ClassVar[bool] = False
     multilabel: ClassVar[bool] = True
 
@@ -54,7 +54,7 @@ class DeepWalk(Baseline):
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         if graph.nodes != len(self.vectors_):
-            raise BaselineError(
+            raise ConfigError(
                 f"DeepWalk knows the {len(self.vectors_)} nodes that it was fitted on and no others, but "
                 f"{graph.name!r} has {graph.nodes}; fit it on this graph."
             )
@@ -70,7 +70,7 @@ class DeepWalk(Baseline):
         try:
             from gensim.models import Word2Vec
         except ImportError:
-            raise BaselineError("DeepWalk needs gensim, which is not installed: pip install gensim") from None
+            raise ConfigError("DeepWalk needs gensim, which is not installed: pip install gensim") from None
         random = np.random.default_rng(seed)
         starts = np.concatenate([random.permutation(graph.nodes) for _ in range(self.walks)])
         walks = random_walks(undirected(graph.adjacency), starts, self.length, seed, p=self.p, q=self.q)

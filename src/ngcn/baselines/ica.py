@@ -23,7 +23,8 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 
-from ngcn.baselines.protocol import Baseline, BaselineError, one_hot
+from ngcn.baselines.protocol import Baseline, one_hot
+from ngcn.errors import ConfigError
 from ngcn.graph import Graph
 from ngcn.ops import undirected
 
@@ -35,7 +36,6 @@ if TYPE_CHECKING:
 class ICA(Baseline):
     """Iterative classification with logistic regression."""
 
-    title: ClassVar[str] = "ICA"
 
     C: float = 30.0  # scikit-learn's: the smaller, the more regularisation
     statistic: str = "proportion"  # or count
@@ -45,7 +45,7 @@ class ICA(Baseline):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.statistic not in ("count", "proportion"):
-            raise BaselineError(f"statistic must be count or proportion, not {self.statistic!r}.")
+            raise ConfigError(f"statistic must be count or proportion, not {self.statistic!r}.")
 
     def fit(self, graph: Graph, seed: int) -> None:
         from sklearn.linear_model import LogisticRegression

@@ -31,7 +31,6 @@ from ngcn.ops import undirected
 class LabelPropagation(Baseline):
     """The harmonic function. A node that no training node can reach gets the class shares of the training nodes."""
 
-    title: ClassVar[str] = "LP"
     reads_features: ClassVar[bool] = False
 
     class_mass: bool = True  # scale the classes so that each has the share of the unlabelled that it has in training
@@ -54,7 +53,6 @@ class LabelPropagation(Baseline):
 class LabelSpreading(Baseline):
     """Label propagation with training labels that count for ``1 - alpha``."""
 
-    title: ClassVar[str] = "Label spreading"
     reads_features: ClassVar[bool] = False
 
     alpha: float = 0.98

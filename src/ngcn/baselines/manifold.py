@@ -32,7 +32,6 @@ from ngcn.ops import undirected
 class ManifoldRegularization(Baseline):
     """Laplacian regularised least squares on the features."""
 
-    title: ClassVar[str] = "ManiReg"
 
     ambient: float = 1e-4  # gamma_A
     intrinsic: float = 10.0  # gamma_I

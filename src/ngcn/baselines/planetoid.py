@@ -29,18 +29,20 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, logsigmoid
 
-from ngcn.baselines._learning import FeatureLinear, Peak, as_input, chances
+from ngcn.baselines._learning import FeatureLinear, as_input, val_score
 from ngcn.baselines._walks import random_walks
-from ngcn.baselines.protocol import Baseline, BaselineError
+from ngcn.baselines.protocol import Baseline
+from ngcn.errors import ConfigError
 from ngcn.graph import Graph
 from ngcn.ops import Features, undirected
+from ngcn.scoring import probabilities
+from ngcn.training.selection import Selection
 
 
 @dataclass(kw_only=True)
 class Planetoid(Baseline):
     """Both variants; the transductive one unless ``inductive``."""
 
-    title: ClassVar[str] = "Planetoid"
 
     inductive: bool = False
     dimensions: int = 50  # of the embedding
@@ -58,7 +60,7 @@ class Planetoid(Baseline):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.length < 2 or self.window < 2:
-            raise BaselineError(f"length and window must be 2 or more, not {self.length} and {self.window}.")
+            raise ConfigError(f"length and window must be 2 or more, not {self.length} and {self.window}.")
 
     def fit(self, graph: Graph, seed: int) -> None:
         torch.manual_seed(seed)
@@ -69,14 +71,14 @@ class Planetoid(Baseline):
             W = sp.csr_array(seen @ W @ seen)
             W.eliminate_zeros()
         if not W.nnz and self.walked > 0:
-            raise BaselineError(f"{graph.name!r} has no edges to walk on; use walked=0.")
+            raise ConfigError(f"{graph.name!r} has no edges to walk on; use walked=0.")
         if len(np.unique(graph.labels[graph.train])) < 2 and self.walked < 1 and self.positive < 1:
-            raise BaselineError("All training nodes are of one class, so labels give no false contexts; use walked=1.")
+            raise ConfigError("All training nodes are of one class, so labels give no false contexts; use walked=1.")
         rows, labels = graph.train.nonzero()[0], torch.from_numpy(graph.labels[graph.train])
         self.network_ = network = PlanetoidNetwork(graph, self.dimensions, self.dropout, inductive=self.inductive)
         adam = torch.optim.Adam(network.parameters(), lr=self.lr)
         of_classes = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
-        peak = Peak(network, graph)
+        selection = Selection()
         for step in range(self.pretraining + self.steps):
             network.train()
             adam.zero_grad()
@@ -89,17 +91,19 @@ class Planetoid(Baseline):
             of_classes.step()
             network.eval()
             with torch.no_grad():
-                peak.offer(network(X)[-1][graph.val])
-        peak.restore()
+                selection.offer(step, val_score(network(X)[-1][graph.val], graph), network)
+        selection.restore(network)
+        network.eval()
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         if not self.inductive and graph.nodes != self.network_.context.num_embeddings:
-            raise BaselineError(
+            raise ConfigError(
                 f"Transductive Planetoid knows the {self.network_.context.num_embeddings} nodes that it was fitted on "
                 f"and no others, but {graph.name!r} has {graph.nodes}; use inductive=true."
             )
         with torch.no_grad():
-            return chances(self.network_(as_input(graph.features))[-1], graph)
+            logits = self.network_(as_input(graph.features))[-1]
+        return probabilities(logits, graph.multilabel).numpy()
 
 
 class PlanetoidNetwork(nn.Module):

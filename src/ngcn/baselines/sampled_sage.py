@@ -25,12 +25,13 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from ngcn.baselines._learning import FeatureLinear, Peak, as_input, chances
+from ngcn.baselines._learning import FeatureLinear, as_input, val_score
 from ngcn.baselines._walks import random_walks
 from ngcn.baselines.protocol import Baseline
 from ngcn.graph import Graph
 from ngcn.ops import Features, undirected
-from ngcn.training.objective import loss
+from ngcn.scoring import cross_entropy, probabilities
+from ngcn.training.selection import Selection
 
 
 class PoolAggregator(nn.Module):
@@ -145,7 +146,7 @@ class _SampledSage(Baseline):
             self.aggregator, X.shape[1], self.hidden, graph.classes, (self.first, self.second), self.dropout
         )
         adam = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
-        peak = Peak(network, graph)
+        selection = Selection()
         waiting = np.empty(0, dtype=np.int64)
         for step in range(1, self.steps + 1):
             if not len(waiting):
@@ -153,25 +154,27 @@ class _SampledSage(Baseline):
             rows, waiting = waiting[: self.batch], waiting[self.batch :]
             network.train()
             adam.zero_grad()
-            loss(network(X, W, rows, random), torch.from_numpy(graph.labels[rows])).backward()
+            cross_entropy(network(X, W, rows, random), torch.from_numpy(graph.labels[rows])).backward()
             adam.step()
             if step % self.check == 0 or step == self.steps:
                 network.eval()
                 with torch.no_grad():
-                    peak.offer(network(X, W, val, np.random.default_rng(0)))  # the same neighbours each time
-        peak.restore()
+                    logits = network(X, W, val, np.random.default_rng(0))  # the same neighbours each time
+                selection.offer(step, val_score(logits, graph), network)
+        selection.restore(network)
+        network.eval()
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         with torch.no_grad():
             everyone, random = np.arange(graph.nodes), np.random.default_rng(0)
-            return chances(self.network_(graph.features, undirected(graph.adjacency), everyone, random), graph)
+            logits = self.network_(graph.features, undirected(graph.adjacency), everyone, random)
+        return probabilities(logits, graph.multilabel).numpy()
 
 
 @dataclass(kw_only=True)
 class SageLSTM(_SampledSage):
     """GraphSAGE with the LSTM aggregator."""
 
-    title: ClassVar[str] = "SAGE-LSTM"
     aggregator: ClassVar[type[nn.Module]] = LSTMAggregator
 
 
@@ -179,5 +182,4 @@ class SageLSTM(_SampledSage):
 class SagePool(_SampledSage):
     """GraphSAGE with the max-pooling aggregator."""
 
-    title: ClassVar[str] = "SAGE-pool"
     aggregator: ClassVar[type[nn.Module]] = PoolAggregator

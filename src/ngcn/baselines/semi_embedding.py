@@ -24,18 +24,18 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from ngcn.baselines._learning import FeatureLinear, Peak, as_input, chances
+from ngcn.baselines._learning import FeatureLinear, as_input, val_score
 from ngcn.baselines.protocol import Baseline
 from ngcn.graph import Graph
 from ngcn.ops import Features, undirected
-from ngcn.training.objective import loss
+from ngcn.scoring import cross_entropy, probabilities
+from ngcn.training.selection import Selection
 
 
 @dataclass(kw_only=True)
 class SemiEmbedding(Baseline):
     """A two-layer network with the embedding regulariser on its hidden layer."""
 
-    title: ClassVar[str] = "SemiEmb"
     multilabel: ClassVar[bool] = True
 
     hidden: int = 64  # columns of the inner layer
@@ -56,23 +56,25 @@ class SemiEmbedding(Baseline):
         rows, labels = graph.train.nonzero()[0], torch.from_numpy(graph.labels[graph.train])
         self.network_ = network = TwoLayers(graph.features.shape[1], self.hidden, graph.classes, self.dropout)
         adam = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
-        peak = Peak(network, graph)
-        for _ in range(self.steps):
+        selection = Selection()
+        for step in range(1, self.steps + 1):
             network.train()
             adam.zero_grad()
             g, f = network(X)
             far = strangers(W, near.shape[1], random)
-            total = loss(f[rows], labels) + self.weight * embedding_loss(g, near, near_weights, far, self.margin)
+            total = cross_entropy(f[rows], labels) + self.weight * embedding_loss(g, near, near_weights, far, self.margin)
             total.backward()
             adam.step()
             network.eval()
             with torch.no_grad():
-                peak.offer(network(X)[1][graph.val])
-        peak.restore()
+                selection.offer(step, val_score(network(X)[1][graph.val], graph), network)
+        selection.restore(network)
+        network.eval()
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         with torch.no_grad():
-            return chances(self.network_(as_input(graph.features))[1], graph)
+            logits = self.network_(as_input(graph.features))[1]
+        return probabilities(logits, graph.multilabel).numpy()
 
 
 class TwoLayers(nn.Module):

@@ -1,23 +1,33 @@
-"""How the command line says what went wrong: one sentence on stderr and an exit code, for all verbs at once."""
+"""How the command line reports errors: one sentence on stderr and an exit code, for all verbs."""
 
 from __future__ import annotations
 
 import logging
+import re
+import signal
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any, NoReturn
 
 import typer
 from typer.core import TyperGroup
 
+from ngcn.config import Config
+from ngcn.errors import NGCNError
+
 USER_ERROR = 2
+OPTIONS = {f.name for f in fields(Config)} | {"nodes", "out", "resume", "threads", "jobs", "results"}
+
+
+QUOTES = "'\""
 
 
 class Verbs(TyperGroup):
-    """A group of commands whose user errors are one sentence each, never a traceback.
+    """A group of commands that prints user errors as one sentence, without traceback.
 
-    User errors are those of the command line itself, of the file system, and the exceptions that this package
-    defines for them (GraphError, ConfigError, ...). Anything else is a mistake of ours and keeps its traceback.
+    User errors are :class:`NGCNError`, errors of the file system and of the command line itself. Anything else is a bug
+    and keeps its traceback.
     """
 
     def invoke(self, ctx: Any) -> Any:
@@ -26,19 +36,21 @@ class Verbs(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            _fail(str(stop) or "Stopped.", 128 + getattr(stop, "signum", 2))
+            message, signum = str(stop) or "Stopped.", getattr(stop, "signum", signal.SIGINT)
+            if folder := getattr(stop, "folder", None):
+                name = signal.Signals(signum).name
+                message = f"Stopped by {name}; continue with `ngcn train --resume --out {folder}`."
+            _fail(message, 128 + signum)
         except BrokenPipeError:
-            raise  # whoever read our output had enough: not an error, and handled further up
+            raise  # the reader of our output has closed it: handled further up
+        except NGCNError as error:
+            _fail(as_options(str(error)), USER_ERROR)
         except OSError as error:
             _fail(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.", USER_ERROR)
-        except (MemoryError, RuntimeError) as error:  # torch's is a RuntimeError
+        except (MemoryError, RuntimeError) as error:  # torch raises a RuntimeError
             if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
                 raise
             _fail("There is not enough memory for this; try fewer powers or replicas, or a smaller hidden.", USER_ERROR)
-        except ValueError as error:
-            if not type(error).__module__.startswith("ngcn."):
-                raise
-            _fail(str(error), USER_ERROR)
         finally:
             notes.removeHandler(printer)
 
@@ -53,33 +65,49 @@ class Verbs(TyperGroup):
             context = getattr(error, "ctx", None)
             message = error.format_message()
             end = "" if message.endswith((".", "?")) else "."
-            _say(f"{message}{end} See `{context.command_path if context else 'ngcn'} --help`.")
+            _print(f"{message}{end} See `{context.command_path if context else 'ngcn'} --help`.")
             sys.exit(USER_ERROR)
         sys.exit(code if isinstance(code, int) else 0)
 
 
-class PlaceError(ValueError):
-    """A file that cannot be written where it was asked for."""
+def as_options(message: str) -> str:
+    """A message of the library for the command line: arguments in backticks become options.
+
+    >>> as_options("train with `one_hot=['town', 'job']`, or `multilabel=True`; see `edges`")
+    'train with --one-hot town --one-hot job, or --multilabel; see --edges'
+    >>> as_options("add a line such as `dataset: cora`")
+    'add a line such as `dataset: cora`'
+    """
+
+    def option(found: re.Match[str]) -> str:
+        if found["name"] not in OPTIONS:
+            return found[0]
+        flag, value = f"--{found['name'].replace('_', '-')}", found["value"]
+        if value in (None, "True"):
+            return flag
+        return " ".join(f"{flag} {item.strip(QUOTES)}" for item in value.strip("[]").split(", "))
+
+    return re.sub(r"`(?P<name>[a-z]\w*)(=(?P<value>[^`]*))?`", option, message)
 
 
 def check_place(out: Path) -> None:
-    """Before what takes time: ``out`` must not be a folder, and must be in one."""
+    """Before anything that takes time: ``out`` must not be a folder, and its folder must exist."""
     if out.is_dir() or not out.parent.is_dir():
         what = f"{out} is a folder" if out.is_dir() else f"There is no folder {out.parent}"
-        raise PlaceError(f"{what}; name a file in a folder that is there.")
+        raise NGCNError(f"{what}; name a file in an existing folder.")
 
 
 class _Printer(logging.Handler):
-    """Puts what the package has to say, such as how it read a user's files, on stderr."""
+    """Prints the warnings of the package, such as how it read a user's files, on stderr."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        _say(record.getMessage())
+        _print(as_options(record.getMessage()))
 
 
 def _fail(message: str, code: int) -> NoReturn:
-    _say(message)
+    _print(message)
     raise typer.Exit(code)
 
 
-def _say(message: str) -> None:
+def _print(message: str) -> None:
     print(" ".join(message.split()), file=sys.stderr)

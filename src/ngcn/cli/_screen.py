@@ -1,25 +1,27 @@
-"""What a person sees: progress on stderr while training, then a table, a bar per power, and where the run lies."""
+"""What is shown: progress on stderr while training, then a table, a bar per power, and the run folder."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from statistics import mean, stdev
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
+from rich.table import Column
 from rich.text import Text
 
-from ngcn.names import METRICS, MODELS
+from ngcn.registry import title_of
+from ngcn.text import METRICS, plus_minus
 
 if TYPE_CHECKING:
     import numpy as np
+    from rich.table import Table
 
     from ngcn.experiments.claims import Verdict
     from ngcn.experiments.section import Section
-    from ngcn.training.config import Config
-    from ngcn.training.run import Run
+    from ngcn.config import Config
+    from ngcn.runs import Run
 
 BAR = 32  # characters of the longest bar
 LINE_SECONDS = 30.0  # between two lines of progress where there is no terminal
@@ -31,7 +33,7 @@ def note(text: str) -> None:
 
 
 def _seldom() -> Callable[[str], None]:
-    """A line on stderr where there is no terminal, if some time has passed since the last one."""
+    """A line on stderr, without a terminal and if some time has passed since the last one."""
     said, console = time.monotonic(), Console(stderr=True)
 
     def say(text: str) -> None:
@@ -45,8 +47,8 @@ def _seldom() -> Callable[[str], None]:
 
 @contextmanager
 def busy(what: str) -> Iterator[Callable[[str], None]]:
-    """A spinner while something takes its time, now and then a line where there is no terminal; yields what to call
-    with the news."""
+    """A spinner while something takes time, or a line now and then without a terminal. Yields a function to call with
+    the news."""
     console, say = Console(stderr=True), _seldom()
     with console.status(f"{what} ...") if console.is_terminal else nullcontext() as status:
         yield lambda news: status.update(f"{news} ...") if status else say(news)
@@ -54,7 +56,7 @@ def busy(what: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
-    """A live bar, now and then a line where there is no terminal; yields what to call with the amount done and news."""
+    """A live bar, or a line now and then without a terminal. Yields a function of the amount done and the news."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console, say = Console(stderr=True), _seldom()
@@ -80,7 +82,7 @@ def bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
 
 @contextmanager
 def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
-    """A bar over the steps of all seeds; yields what `train_seeds` calls with its board."""
+    """A bar over the steps of all seeds. Yields the function that `train_seeds` calls with its board."""
     several = config.seeds > 1
     with bar(f"{config.seeds} seeds" if several else "Training", config.progress_steps * config.seeds) as update:
 
@@ -97,36 +99,49 @@ def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
 
 def show(run: Run) -> None:
     """The scores, the scale weights and the run folder, on stdout."""
-    from rich.table import Table
-
-    config, results = run.config, [run.scores(seed) for seed in run.seeds]
+    results = [run.scores(seed) for seed in run.seeds]
     console = Console(highlight=False, markup=False)
     console.print()
-    console.print(_title(config), style="bold")
-    table = Table()
-    for column in ("", "Validation", "Test"):
-        table.add_column(column, justify="right" if column else "left")
-    for name in results[0]["val_scores"]:
-        title = METRICS[name] if len(results) == 1 else f"{METRICS[name]}, mean of {len(results)} seeds"
-        cells = [[r[split].get(name) for r in results] for split in ("val_scores", "test_scores")]
-        table.add_row(title, *(_percent(values) for values in cells))
-    if len(results) > 1:
-        best = run.scores(run.best_seed)
-        table.add_row(f"Best validation: seed {run.best_seed}", _percent([best["val"]]), _percent([best["test"]]))
-    console.print(table)
-
-    weights = run.summary()["scale_weights"]
-    if weights and len(weights) > 1:
-        mean_of = f", mean of {len(results)} seeds" if len(results) > 1 else ""
-        console.print(f"Scale weights: how much each power of Â counts{mean_of}")
-        for power, weight in zip(config.powers, weights, strict=True):
-            bar = "█" * round(BAR * weight / max(weights))
-            console.print(f"  Â^{power}  ", Text(f"{bar:<{BAR}}", "cyan"), f"  {weight:.3f}", sep="")
-    if len(results) == 1 and not config.is_baseline:
+    console.print(_title(run.config), style="bold")
+    console.print(_scores(run, results))
+    if weights := run.summary()["scale_weights"]:
+        _show_scale_weights(console, run.config.powers, weights, len(results))
+    if len(results) == 1 and not run.config.is_baseline:
         console.print(f"{results[0]['stopped']} Best step: {results[0]['best_step']}.", soft_wrap=True)
+    else:
+        divergence(run)
     summed = f", summed over {len(results)} seeds" if len(results) > 1 else ""
     console.print(f"{sum(r['seconds'] for r in results):.1f} s of training{summed}.")
     console.print("Run folder:", Text(str(run.folder), "bold"), soft_wrap=True)
+
+
+def divergence(run: Run) -> None:
+    """Which seeds diverged, on stderr."""
+    for result in map(run.scores, run.seeds):
+        if result["status"] == "diverged":
+            note(result["stopped"])
+
+
+def _scores(run: Run, results: Sequence[dict[str, Any]]) -> Table:
+    from rich.table import Table
+
+    table = Table("", *(Column(name, justify="right") for name in ("Validation", "Test")))
+    for name in results[0]["val_scores"]:
+        title = METRICS[name] if len(results) == 1 else f"{METRICS[name]}, mean of {len(results)} seeds"
+        table.add_row(title, *(_percent([r[split].get(name) for r in results]) for split in ("val_scores", "test_scores")))
+    if len(results) > 1:
+        best = run.scores(run.best_seed)
+        table.add_row(f"Best validation: seed {run.best_seed}", _percent([best["val"]]), _percent([best["test"]]))
+    return table
+
+
+def _show_scale_weights(console: Console, powers: Sequence[int], weights: Sequence[float], seeds: int) -> None:
+    if len(weights) < 2:
+        return
+    console.print(f"Scale weights: how much each power of Â counts{f', mean of {seeds} seeds' if seeds > 1 else ''}")
+    for power, weight in zip(powers, weights, strict=True):
+        bar = "█" * round(BAR * weight / max(weights))
+        console.print(f"  Â^{power}  ", Text(f"{bar:<{BAR}}", "cyan"), f"  {weight:.3f}", sep="")
 
 
 def section(found: Section) -> None:
@@ -143,7 +158,7 @@ def section(found: Section) -> None:
 
 
 def claims(judged: Sequence[Verdict]) -> None:
-    """What the paper claims and whether it held, as far as is known, on stdout."""
+    """The paper's claims and whether they held, as far as is known, on stdout."""
     known = [verdict for verdict in judged if verdict.held is not None]
     if known:
         console = Console(highlight=False, markup=False)
@@ -155,21 +170,15 @@ def claims(judged: Sequence[Verdict]) -> None:
 
 
 def _title(config: Config) -> str:
+    title = f"{title_of(config.model, config.recipe)} on {config.graph_name}"
     if config.is_baseline:
-        from ngcn.baselines import BASELINES
-
         own = ", ".join(f"{name}={value}" for name, value in config.settings.items())
-        return f"{BASELINES[config.model].title} on {config.graph_name}" + (f": {own}" if own else "")
-    title = f"{MODELS[config.model]} on {config.graph_name}"
-    if config.towers == 1:
+        return f"{title}: {own}" if own else title
+    if config.towers == 1 or config.classifier is None:
         return title
-    regular = config.powers == tuple(range(len(config.powers)))
-    powers = f"K={len(config.powers)}" if regular else f"powers {', '.join(map(str, config.powers))}"
-    return f"{title}: {config.classifier}, {powers}, r={config.replicas}"
+    return f"{title}: {config.classifier}, {config.powers_text()}, r={config.replicas}"
 
 
-def _percent(values: list[float | None]) -> str:
+def _percent(values: Sequence[float | None]) -> str:
     known = [100 * value for value in values if value is not None]
-    if not known:
-        return "-"
-    return f"{mean(known):.1f} %" + (f" ± {stdev(known):.1f}" if len(known) > 1 else "")
+    return plus_minus(known, unit=" %") if known else "-"

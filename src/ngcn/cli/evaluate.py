@@ -1,18 +1,22 @@
-"""`ngcn evaluate`: do the stored weights still give the stored scores?"""
+"""`ngcn evaluate`: whether the stored weights still give the stored scores; or scores on another graph."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ngcn.cli import _screen
-from ngcn.names import METRICS, count
+from ngcn.config import Config
+from ngcn.errors import ConfigError, GraphError, RunError
+from ngcn.text import METRICS, count, percent
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
     from ngcn.graph import Graph
-    from ngcn.training.run import Run
+    from ngcn.runs import Run
 
 
 def evaluate(
@@ -30,77 +34,78 @@ def evaluate(
     Example: [bold]ngcn evaluate runs/cora-ngcn-attention-K6-r4[/bold]
     """
     from rich.console import Console
-    from rich.table import Table
 
     with _screen.busy("Loading"):
-        from ngcn.training.checkpoint import RunError
-        from ngcn.training.config import Config
-        from ngcn.training.loop import evaluate as scores_of
-        from ngcn.training.run import Run
+        from ngcn.runs import Run
 
         opened = Run.open(run)
-        known = opened.read(graph, edges=edges, feature_table=feature_table)
-        A_hat, X = opened.inputs(known)
     console = Console(highlight=False, markup=False, soft_wrap=True)
-    if graph is not None:
-        if not known.test.any():
-            raise RunError(f"No node of {graph} has a label that {run} knows, so there is nothing to compare with.")
-        if Config(dataset=graph).dataset == opened.config.dataset:
-            _screen.note(
-                f"{known.name} is what {run} was trained on: nodes that it learned from are among these. "
-                f"`ngcn evaluate {run}` scores its test nodes alone."
-            )
-        elif learned := _learned_from(opened, known):
-            _screen.note(f"{count(learned, 'node')} of these are among those that {run} learned from.")
-        table = Table("Seed", "Score", f"{known.name}: {known.test.sum()} labelled nodes")
-        for seed in opened.seeds:
-            for name, value in scores_of(opened.network(known, seed), A_hat, X, known, "test").items():
-                table.add_row(str(seed), METRICS[name], f"{100 * value:.2f} %")
-        console.print(table)
-        return
+    if graph is None:
+        check_alone(edges, feature_table)
+        _evaluate_again(opened, console)
+    else:
+        _evaluate_new(opened, opened.model().read_graph(graph, edges=edges, feature_table=feature_table), graph, console)
 
-    table = Table("Seed", "Score", "Validation", "Test", "Same as stored")
-    all_same = True
-    for seed in opened.seeds:
-        network, stored = opened.network(known, seed), opened.scores(seed)
-        now = {f"{split}_scores": scores_of(network, A_hat, X, known, split) for split in ("val", "test")}
-        same = all(now[split] == stored[split] for split in now)
-        all_same &= same
-        for name, value in now["val_scores"].items():
-            test = now["test_scores"].get(name)
-            table.add_row(
-                str(seed),
-                METRICS[name],
-                f"{100 * value:.2f} %",
-                "-" if test is None else f"{100 * test:.2f} %",
-                "yes" if same else "no",
-            )
+
+def check_alone(*files: str | None) -> None:
+    """Tables of edges and features belong to a graph that is named too."""
+    if any(files):
+        raise ConfigError("`edges` and `feature_table` go with a GRAPH of their own; name its table of nodes too.")
+
+
+def _evaluate_new(run: Run, graph: Graph, path: str, console: Console) -> None:
+    """The scores of every seed on another graph."""
+    from rich.table import Table
+
+    if not graph.test.any():
+        raise GraphError(f"No node of {path} has a label that {run.folder} knows, so there is nothing to compare with.")
+    if Config(dataset=path).dataset == run.config.dataset:
+        _screen.note(
+            f"{graph.name} is the graph that {run.folder} was trained on: its training nodes are among these. "
+            f"`ngcn evaluate {run.folder}` scores its test nodes alone."
+        )
+    elif trained := _training_nodes(run, graph):
+        _screen.note(f"{count(trained, 'node')} of these are among the training nodes of {run.folder}.")
+    table = Table("Seed", "Score", f"{graph.name}: {graph.test.sum()} labelled nodes")
+    for seed in run.seeds:
+        for name, value in run.model(seed).evaluate(graph, "test")["test"].items():
+            table.add_row(str(seed), METRICS[name], percent(value, 2))
     console.print(table)
+
+
+def _evaluate_again(run: Run, console: Console) -> None:
+    """The scores of every seed on the graph of the run, compared with the stored ones."""
+    from rich.table import Table
+
+    graph, all_same = run.graph(), True
+    table = Table("Seed", "Score", "Validation", "Test", "Same as stored")
+    for seed in run.seeds:
+        found, stored = run.model(seed).evaluate(graph, "val", "test"), run.scores(seed)
+        same = all(found[split] == stored[f"{split}_scores"] for split in found)
+        all_same &= same
+        for name, val in found["val"].items():
+            test = found["test"].get(name)
+            cells = percent(val, 2), "-" if test is None else percent(test, 2), "yes" if same else "no"
+            table.add_row(str(seed), METRICS[name], *cells)
+    console.print(table)
+    result = run.folder / "result.json"
     if all_same:
-        console.print(f"The weights give the scores of {opened.folder / 'result.json'}.")
+        console.print(f"The weights give the scores of {result}.")
         return
-    console.print(
-        f"The weights do not give the scores of {opened.folder / 'result.json'}: was a file or the data changed?"
-    )
+    console.print(f"The weights do not give the scores of {result}: has a file or the graph changed?")
     raise typer.Exit(1)
 
 
-def _learned_from(run: Run, graph: Graph) -> int:
-    """How many of the nodes to be scored have the id and the features of a training node of the run."""
+def _training_nodes(run: Run, graph: Graph) -> int:
+    """How many of the nodes to score have the id and the features of a training node of the run."""
     import numpy as np
     import scipy.sparse as sp
 
-    from ngcn.data import DatasetError
-    from ngcn.data.load import quietly
-    from ngcn.training.checkpoint import RunError
-
     try:
-        with quietly():
-            own = run.graph()
-    except (RunError, DatasetError):  # it has changed since, or is not there any more
+        own = run.graph()
+    except RunError:  # it has changed, or is missing
         return 0
-    ids: list[Any] = [graph.node_ids, own.node_ids]
-    _, here, there = np.intersect1d(*ids, return_indices=True)
+    _, here, there = np.intersect1d(graph.node_ids, own.node_ids, return_indices=True)
     learned = graph.test[here] & own.train[there]
     ours, theirs = sp.csr_array(graph.features)[here[learned]], sp.csr_array(own.features)[there[learned]]
     return int((abs(ours - theirs).sum(axis=1) == 0).sum())

@@ -52,7 +52,7 @@ def _show(why: Explanation, console: Console) -> None:
     place = [name for name, _ in others].index(why.label)
     for which, those in (("Likelier", others[:place]), ("Next", others[place + 1 :])):
         if those:
-            told = [f"{name} {_percent(chance)}" for name, chance in those[:3]]
+            told = [f"{name} {_percent(p)}" for name, p in those[:3]]
             console.print(f"{which}: {', '.join(told)}.")
     _show_votes(why, console)
     _show_neighbours(why, console)

@@ -1,4 +1,4 @@
-"""`ngcn export`: a trained network for those who do not have ngcn."""
+"""`ngcn export`: a model for use without ngcn."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from ngcn.cli import _screen
+from ngcn.errors import ModelError
 
 
 class Format(StrEnum):
@@ -30,15 +31,15 @@ def export(
     Example: [bold]ngcn export runs/cora-ngcn-attention-K6-r4 --format torch[/bold]
     """
     with _screen.busy("Loading"):
-        from ngcn.export import ExportError, export_torch
-        from ngcn.training.run import Run
+        from ngcn.export import export_torch
+        from ngcn.runs import Run
 
         opened = Run.open(run)
     if format is Format.onnx:
-        raise ExportError(
+        raise ModelError(
             "There is no ONNX export: ONNX has no product with a sparse matrix, and with a dense Â of nodes x nodes "
             "only small graphs would fit; use --format torch."
         )
     folder = out or opened.folder / "torch"
-    export_torch(opened, folder)
+    export_torch(opened.model(), folder)
     _screen.note(f"Seed {opened.best_seed} in {folder}: model.py and model.pt")

@@ -9,6 +9,9 @@ import typer
 
 from ngcn.cli import _screen
 from ngcn.cli._errors import check_place
+from ngcn.cli.evaluate import check_alone
+from ngcn.errors import ConfigError
+from ngcn.files import atomic
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -23,7 +26,7 @@ def predict(
     graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help=_GRAPH, show_default=False)] = None,
     everything: Annotated[bool, typer.Option("--all", help="All nodes, not only those without a label.")] = False,
     threshold: Annotated[
-        float, typer.Option(min=0, max=1, help="For several labels: the probability from which on one is predicted.")
+        float, typer.Option(min=0, max=1, help="For multi-label: the least probability of a predicted label.")
     ] = 0.5,
     edges: Annotated[str | None, typer.Option(help="The table of edges, where GRAPH is a table of nodes.")] = None,
     feature_table: Annotated[str | None, typer.Option(help="The table of sparse features beside it.")] = None,
@@ -32,35 +35,37 @@ def predict(
 
     Columns: id, prediction, confidence, and a probability per class.
 
-    The confidence is the highest probability; how often such predictions are right, [bold]ngcn report[/bold] shows.
-    For multi-label, prediction is all labels with | between, and confidence the mean over the labels.
+    The confidence is the highest probability; [bold]ngcn report[/bold] shows how often such predictions are right.
+    For multi-label, the predicted labels are joined by |, and the confidence is the mean over all labels.
 
     Example: [bold]ngcn predict runs/cora-ngcn-attention-K6-r4 --all --out predictions.csv[/bold]
     """
     with _screen.busy("Predicting"):
-        from ngcn.training.checkpoint import RunError
-        from ngcn.training.predict import predict as predictions
-        from ngcn.training.run import Run
+        from ngcn.runs import Run
+        from ngcn.runs import predict as predictions
 
         opened = Run.open(run)
         if out.suffix.lower() not in ENDINGS:
-            raise RunError(f"{out} must end in {', '.join(ENDINGS)}: that says what to write.")
+            raise ConfigError(f"{out} must end in {', '.join(ENDINGS)}: the ending sets the format.")
         check_place(out)
-        known = opened.read(graph, edges=edges, feature_table=feature_table)
-        if threshold != 0.5 and not known.multilabel:
-            raise RunError(f"{run} predicts one label per node, the likeliest, so there is no threshold to set.")
+        model = opened.model()
+        if threshold != 0.5 and not model.multilabel:
+            raise ConfigError(f"{run} predicts one label per node, so there is no threshold to set.")
+        if graph is None:
+            check_alone(edges, feature_table)
+            known = opened.graph()
+        else:
+            known = model.read_graph(graph, edges=edges, feature_table=feature_table)
         nodes = known.unlabelled
-        table = predictions(opened, known, nodes=None if everything or not nodes.any() else nodes, threshold=threshold)
+        table = predictions(model, known, nodes=None if everything or not nodes.any() else nodes, threshold=threshold)
     if not everything and not nodes.any():
         _screen.note(f"All nodes of {known.name} have labels, so all are predicted.")
-    write(table, out, known.multilabel)
+    write(table, out, model.multilabel)
     _screen.note(f"{len(table)} predictions of seed {opened.best_seed} in {out}")
 
 
 def write(table: pd.DataFrame, out: Path, multilabel: bool) -> None:
-    """The table in the form that the ending of ``out`` says."""
-    from ngcn.training._files import atomic
-
+    """The table, in the format of the ending of ``out``."""
     with atomic(out) as temporary:
         if out.suffix.lower() == ".parquet":
             table.to_parquet(temporary, index=False)

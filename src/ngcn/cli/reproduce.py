@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ngcn.cli import _screen
-from ngcn.names import count
-from ngcn.training.config import ConfigError
+from ngcn.errors import ConfigError
+from ngcn.text import count
 
 if TYPE_CHECKING:
     from ngcn.experiments import Cell
@@ -64,8 +64,8 @@ def reproduce(
         from ngcn.experiments.claims import verdicts
         from ngcn.experiments.cost import duration, seconds
         from ngcn.experiments.grid import DATASETS
-        from ngcn.experiments.page import write_page
-        from ngcn.training.signals import at_once
+        from ngcn.experiments.results_page import write_page
+        from ngcn.runs.signals import at_once
 
     plan = Plan(_datasets(datasets), seeds, quick)
     store = Store(results)
@@ -167,7 +167,7 @@ def _check_places(results: Path, page: Path) -> None:
 def _progress(todo: list[Cell], jobs: int) -> Iterator[Callable[[Cell, dict[str, Any]], None]]:
     """Cells done, the best so far and the time left."""
     from ngcn.experiments.cost import duration, rough_seconds
-    from ngcn.names import title_of
+    from ngcn.registry import title_of
 
     work = {cell.key: rough_seconds(cell) for cell in todo}
     total, started = sum(work.values()), time.monotonic()
@@ -179,7 +179,7 @@ def _progress(todo: list[Cell], jobs: int) -> Iterator[Callable[[Cell, dict[str,
             done += 1
             work.pop(cell.key, None)
             left = sum(work.values())
-            label = f"{title_of(cell.setup.config.model)} on {cell.setup.config.graph_name}"
+            label = f"{title_of(cell.setup.config.model, cell.setup.config.recipe)} on {cell.setup.config.graph_name}"
             best = max(best, (outcome["val"], label))
             # As estimated at first; the more is done, the more by how long that took
             pace = (jobs * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)

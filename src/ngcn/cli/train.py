@@ -1,36 +1,23 @@
-"""`ngcn train`: from a dataset's name to a run folder, with what came out of it on the screen."""
+"""`ngcn train`: from a graph to a run folder, with the scores on the screen."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import fields
+from dataclasses import Field, fields
+from inspect import Parameter, Signature
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
 from ngcn.cli import _screen
+from ngcn.config import Config
 from ngcn.data.catalog import DATASETS
-from ngcn.training._checks import read_yaml
-from ngcn.training.config import Config, ConfigError
+from ngcn.errors import ConfigError
+from ngcn.registry import DEFAULT_MODEL, MODELS, SHARED
+from ngcn.yaml_file import parse_value, read_yaml
 
 _GRAPH = "cora, citeseer, ... (see `ngcn datasets`), or a folder or file of your own: docs/own-data.md."
-_DEFAULTS = {  # those that `Config` leaves open
-    "powers": "ngcn: 6",
-    "replicas": "ngcn: 4",
-    "classifier": "ngcn: attention",
-    "layers": "ngcn: 2",
-    "hidden": "16",
-    "steps": "600",
-    "lr": "0.01",
-    "dropout": "0.5",
-    "l2": "1e-05",
-    "intermediate": "no",
-    "multilabel": "no",
-    "patience": "never",
-    **dict.fromkeys(("edges", "feature_table", "one_hot", "ignore"), ""),
-}
-_SETTINGS = {setting.name: setting for setting in fields(Config)}
 
 
 def _option(flag: str, panel: str, help: str, default: str = "", **more: Any) -> Any:
@@ -38,139 +25,165 @@ def _option(flag: str, panel: str, help: str, default: str = "", **more: Any) ->
     return typer.Option(flag, rich_help_panel=panel, help=help + shown, show_default=False, **more)
 
 
-def _setting(name: str, panel: str, **more: Any) -> Any:
-    """An option for a setting of `Config`: same help, same default. Not given is None, which leaves it to others."""
-    setting = _SETTINGS[name]
-    default = _DEFAULTS.get(name, f"{setting.default}")
+def _default(setting: Field) -> str:
+    """The default to show for a setting; where models differ, that of the default model."""
+    value, own = setting.default, MODELS[DEFAULT_MODEL].defaults
+    if setting.name in SHARED:
+        value = own.get(setting.name, SHARED[setting.name])
+        differs = any(setting.name in spec.defaults and spec.defaults[setting.name] != value for spec in MODELS.values())
+        return "never" if value is None else f"{DEFAULT_MODEL}: {value}" if differs else _plain(value)
+    return "" if value in (None, ()) else _plain(value)
+
+
+def _plain(value: Any) -> str:
+    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+
+
+def _parameter(setting: Field, kind: Any) -> Parameter:
+    """A setting of `Config` as an option of the same name, help and default; None if it is not given."""
+    name, panel, more = setting.name, setting.metadata["panel"], {}
     flag = f"--{name.replace('_', '-')}"
-    if name in ("intermediate", "multilabel"):
+    if name == "settings":
+        flag, kind, more = "--set", list[str], {"metavar": "NAME=VALUE"}
+    elif name == "powers":
+        kind, more = str, {"metavar": "K|LIST"}
+    elif kind == tuple[str, ...]:
+        kind, more = list[str], {"metavar": "COL"}
+    elif kind is bool:
         flag += f"/--no-{name}"
-    return _option(flag, panel, setting.metadata["help"], default, **more)
+    option = _option(flag, panel, setting.metadata["help"], _default(setting), **more)
+    return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
+
+
+def _signature() -> Signature:
+    """The options of `ngcn train`: a graph, all settings of `Config`, and those of the run."""
+    kinds = get_type_hints(Config)
+    order = {panel: place for place, panel in enumerate(("Model", "Training", "Data"))}
+    settings = sorted((f for f in fields(Config) if f.name != "dataset"), key=lambda f: order[f.metadata["panel"]])
+    run: dict[str, tuple[Any, Any, Any]] = {
+        "nodes": (str | None, None, _option("--nodes", "Data", "A table of nodes, in place of GRAPH.")),
+        "config": (Path | None, None, _option("--config", "Run", "A YAML file with settings; options override it.")),
+        "out": (Path | None, None, _option("--out", "Run", "The run folder.", "runs/DATASET-MODEL-...")),
+        "resume": (bool, False, _option("--resume", "Run", "Continue the run in the run folder with its settings.")),
+        "threads": (int | None, None, _option("--threads", "Run", "Cores to use.", "all", min=1)),
+        "as_json": (bool, False, _option("--json", "Run", "Print one JSON object on stdout and nothing else.")),
+    }
+    graph = Annotated[str | None, typer.Argument(metavar="GRAPH", help=_GRAPH)]
+    return Signature(
+        [
+            Parameter("dataset", Parameter.KEYWORD_ONLY, default=None, annotation=graph),
+            *(_parameter(setting, kinds[setting.name]) for setting in settings),
+            *(
+                Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
+                for name, (kind, default, option) in run.items()
+            ),
+        ]
+    )
 
 
 def train(
-    dataset: Annotated[str | None, typer.Argument(metavar="GRAPH", help=_GRAPH)] = None,
-    model: Annotated[str | None, _setting("model", "Model")] = None,
-    set_: Annotated[
-        list[str] | None, _option("--set", "Model", _SETTINGS["settings"].metadata["help"], metavar="NAME=VALUE")
-    ] = None,
-    powers: Annotated[str | None, _setting("powers", "Model", metavar="K|LIST")] = None,
-    replicas: Annotated[int | None, _setting("replicas", "Model")] = None,
-    classifier: Annotated[str | None, _setting("classifier", "Model")] = None,
-    hidden: Annotated[int | None, _setting("hidden", "Model")] = None,
-    layers: Annotated[int | None, _setting("layers", "Model")] = None,
-    steps: Annotated[int | None, _setting("steps", "Training")] = None,
-    lr: Annotated[float | None, _setting("lr", "Training")] = None,
-    dropout: Annotated[float | None, _setting("dropout", "Training")] = None,
-    l2: Annotated[float | None, _setting("l2", "Training")] = None,
-    intermediate: Annotated[bool | None, _setting("intermediate", "Training")] = None,
-    patience: Annotated[int | None, _setting("patience", "Training")] = None,
-    seed: Annotated[int | None, _setting("seed", "Training")] = None,
-    seeds: Annotated[int | None, _setting("seeds", "Training")] = None,
-    nodes: Annotated[str | None, _option("--nodes", "Data", "A table of nodes, in place of GRAPH.")] = None,
-    edges: Annotated[str | None, _setting("edges", "Data")] = None,
-    feature_table: Annotated[str | None, _setting("feature_table", "Data")] = None,
-    label: Annotated[str | None, _setting("label", "Data")] = None,
-    one_hot: Annotated[list[str] | None, _setting("one_hot", "Data", metavar="COL")] = None,
-    ignore: Annotated[list[str] | None, _setting("ignore", "Data", metavar="COL")] = None,
-    multilabel: Annotated[bool | None, _setting("multilabel", "Data")] = None,
-    split: Annotated[str | None, _setting("split", "Data")] = None,
-    features: Annotated[str | None, _setting("features", "Data")] = None,
-    config: Annotated[
-        Path | None, _option("--config", "Run", "Settings from a YAML file; an option given as well overrules it.")
-    ] = None,
-    out: Annotated[Path | None, _option("--out", "Run", "The run folder.", "runs/DATASET-MODEL-...")] = None,
-    resume: Annotated[
-        bool, _option("--resume", "Run", "Continue the run in the run folder with its settings.")
-    ] = False,
-    threads: Annotated[int | None, _option("--threads", "Run", "Cores to use.", "all", min=1)] = None,
-    as_json: Annotated[bool, _option("--json", "Run", "Print one JSON object on stdout and nothing else.")] = False,
+    *,
+    nodes: str | None,
+    config: Path | None,
+    out: Path | None,
+    resume: bool,
+    threads: int | None,
+    as_json: bool,
+    **options: Any,
 ) -> None:
     """Train a model and keep its best parameters in a run folder.
 
     Example: [bold]ngcn train cora --model ngcn --classifier attention --powers 6 --replicas 4[/bold]
     """
-    if nodes and dataset:
-        raise ConfigError("Name a graph or --nodes, not both.")
-    dataset = dataset or (nodes and str(Path(nodes).absolute()))
-    given = {name: value for name, value in locals().items() if name in _SETTINGS and value not in (None, [])}
-    if "powers" in given:
-        given["powers"] = _powers(given["powers"])
-    if set_:
-        given["settings"] = dict(map(_name_and_value, set_))
-
+    settings = _settings(_given(nodes, options), config, out, resume)
     with _screen.busy("Loading torch"):
-        from ngcn.training.run import Run, default_folder
-        from ngcn.training.seeds import train_seeds
-        from ngcn.training.setup import ignores_values, load_graph
+        from ngcn.model import ignores_values
+        from ngcn.runs import Run, default_folder, load_graph, train_seeds
 
-        if config:
-            settings = Config.from_file(config, **given)
-            if not dataset and "dataset" not in read_yaml(config):
-                raise ConfigError(
-                    f"{config} names no dataset; add a line such as `dataset: cora`, or say which to train."
-                )
-        elif dataset or (resume and out):
-            settings = Config(**given)
-        elif resume:
-            raise ConfigError("Name the run folder to continue: `ngcn train --resume --out RUN`.")
-        else:
-            raise ConfigError(
-                "Name a dataset, such as `ngcn train cora`, or a folder of your own; `ngcn datasets` lists the first."
-            )
-        if resume:
-            out = out or default_folder(settings, resume=True)
-            if (out / "config.yaml").exists():
-                settings = settings if config else Config.from_file(out / "config.yaml", **given)
-            elif not dataset and not config:
-                raise ConfigError(f"There is no run to continue in {out}.")
-            else:
-                _screen.note(f"There is no run in {out} yet: starting at the beginning.")
+    if resume:
+        out = out or default_folder(settings, resume=True)
+        if not config and (out / "config.yaml").exists():
+            settings = Config.from_file(out / "config.yaml", **_given(nodes, options))
+        elif not (out / "config.yaml").exists():
+            _screen.note(f"There is no run in {out} yet: starting at the beginning.")
     if out:
-        Run.check(out, settings, resume)  # before what takes time
-        if resume and (out / "config.yaml").exists():
-            run = Run(out, settings)
-            if all(map(run.finished, run.seeds)):
-                _screen.note(f"The run in {out} was finished: nothing was left to do.")
-            else:
-                taken, steps = sum(map(run.steps_taken, run.seeds)), settings.progress_steps * settings.seeds
-                _screen.note(f"The run in {out} goes on after {taken} of {steps} steps.")
+        Run.check(out, settings, resume)  # before anything that takes time
+        if (out / "config.yaml").exists():
+            _announce(Run(out, settings))
     with _screen.busy(f"Loading {settings.graph_name}"):
         graph = load_graph(settings)
     if settings.dataset in DATASETS and DATASETS[settings.dataset].generated:
         _screen.note(f"{settings.dataset}: {DATASETS[settings.dataset].description}")
     if ignores_values(graph, settings):
         _screen.note(
-            f"{graph.name}: what counts is which features a node has, not their values; --features standard, row or "
-            "none makes them count."
+            f"{graph.name}: the values of features are ignored, only which features a node has counts; --features "
+            "standard, row or none keeps the values."
         )
     with _screen.progress(settings) as on_progress:
         run = train_seeds(graph, settings, out, resume=resume, threads=threads, on_progress=on_progress)
-    for result in map(run.scores, run.seeds):
-        if result["status"] == "diverged" and (as_json or settings.seeds > 1):  # else it is on the screen anyway
-            _screen.note(result["stopped"])
     if as_json:
+        _screen.divergence(run)
         print(json.dumps(run.summary(), allow_nan=False))
         _screen.note(f"Run folder: {run.folder}")
     else:
         _screen.show(run)
 
 
-def _name_and_value(text: str) -> tuple[str, Any]:
-    """``alpha=0.9``: the value as a config file would have it."""
-    import yaml
+train.__signature__ = _signature()  # type: ignore[attr-defined]
 
+
+def _given(nodes: str | None, options: dict[str, Any]) -> dict[str, Any]:
+    """The settings that the command line gives, as `Config` takes them."""
+    given = {name: value for name, value in options.items() if value not in (None, [])}
+    if nodes and "dataset" in given:
+        raise ConfigError("Give a graph or `nodes`, not both.")
+    if nodes:
+        given["dataset"] = str(Path(nodes).absolute())
+    if "powers" in given:
+        given["powers"] = _powers(given["powers"])
+    if "settings" in given:
+        given["settings"] = dict(map(_name_and_value, given["settings"]))
+    return given
+
+
+def _settings(given: dict[str, Any], config: Path | None, out: Path | None, resume: bool) -> Config:
+    """The settings of the command line and the config file. A run to resume has its own."""
+    if config:
+        if "dataset" not in given and "dataset" not in read_yaml(config):
+            raise ConfigError(f"{config} names no dataset; add a line such as `dataset: cora`, or name a graph to train on.")
+        return Config.from_file(config, **given)
+    if "dataset" in given:
+        return Config(**given)
+    if not resume:
+        raise ConfigError(
+            "Name a dataset, such as `ngcn train cora`, or a folder of your own; `ngcn datasets` lists the datasets."
+        )
+    if not out:
+        raise ConfigError("Name the run folder to continue: `ngcn train --resume --out RUN`.")
+    if not (out / "config.yaml").exists():
+        raise ConfigError(f"There is no run to continue in {out}.")
+    return Config(**given)
+
+
+def _announce(run: Any) -> None:
+    """Say how far a run is that is about to be resumed."""
+    if all(map(run.finished, run.seeds)):
+        _screen.note(f"The run in {run.folder} is finished: there is nothing left to do.")
+    else:
+        taken, steps = sum(map(run.steps_taken, run.seeds)), run.config.progress_steps * run.config.seeds
+        _screen.note(f"The run in {run.folder} continues after {taken} of {steps} steps.")
+
+
+def _name_and_value(text: str) -> tuple[str, Any]:
+    """``alpha=0.9``: the value is read as in a config file."""
     name, equals, value = text.partition("=")
-    try:
-        if equals:
-            return name.strip(), yaml.safe_load(value)
-    except yaml.YAMLError:
-        pass
-    raise ConfigError(f"--set takes NAME=VALUE, such as alpha=0.9, not {text!r}.")
+    if not equals:
+        raise ConfigError(f"--set takes NAME=VALUE, such as alpha=0.9, not {text!r}.")
+    return name.strip(), parse_value(value)
 
 
 def _powers(text: str) -> Any:
-    """``6`` is powers 0 to 5; ``0,1,4`` is those; anything else is left for `Config` to refuse."""
+    """``6`` is powers 0 to 5; ``0,1,4`` lists them; `Config` reports anything else."""
     try:
         numbers = [int(part) for part in text.split(",") if part]
     except ValueError:

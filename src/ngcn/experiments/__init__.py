@@ -12,7 +12,7 @@ from ngcn.experiments.cell import Cell, Setup
 from ngcn.experiments.grid import Plan
 from ngcn.experiments.runner import run
 from ngcn.experiments.section import Section
-from ngcn.experiments.store import Store, StoreError
+from ngcn.experiments.store import Store
 
 EXPERIMENTS: dict[str, ModuleType] = {
     "table2": table2,
@@ -38,4 +38,4 @@ def section_of(name: str, store: Store, plan: Plan) -> Section:
     return Section(experiment.TITLE, len(store.outcomes(cells)), len(cells), experiment.parts(store, plan))
 
 
-__all__ = ["EXPERIMENTS", "Cell", "Plan", "Setup", "Store", "StoreError", "cells_of", "run", "section_of"]
+__all__ = ["EXPERIMENTS", "Cell", "Plan", "Setup", "Store", "cells_of", "run", "section_of"]

@@ -11,7 +11,7 @@ from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import Plan
 from ngcn.experiments.section import Figure, Part, Table, panels
 from ngcn.experiments.store import Store
-from ngcn.names import percent
+from ngcn.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

@@ -16,10 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ngcn.data import load_dataset
-from ngcn.graph import Graph
-from ngcn.training.config import Config
-from ngcn.training.loop import Step, fit
+from ngcn.config import Config
+from ngcn.graph import Graph, load_dataset
+from ngcn.model import Model
+from ngcn.report.project import hidden_layer, project
+from ngcn.training import Step, fit
 
 Outcome = dict[str, Any]  # what is kept of a cell: scores, best step, seconds, scale weights
 
@@ -90,7 +91,8 @@ class Cell:
         if self.setup.removed:
             graph = remove_features(graph, self.setup.removed, self.seed)
         started = time.process_time()  # not the clock, which runs on while other trainings have the core
-        result = fit(graph, config, self.seed, folder=folder, on_step=on_step)
+        checkpoint = folder / "checkpoint.safetensors" if folder else None
+        result = fit(graph, config, self.seed, checkpoint=checkpoint, on_step=on_step)
         weights = result.scale_weights
         outcome = {
             "metric": result.metric,
@@ -103,7 +105,7 @@ class Cell:
             "version": version("ngcn"),
         }
         if self.setup.draws_map:
-            outcome["map"] = _map(graph, config, result.network)
+            outcome["map"] = _map(graph, result.model)
         return outcome
 
 
@@ -129,11 +131,8 @@ def _load(dataset: str, split: str, seed: int) -> Graph:
     return load_dataset(dataset, split=split, seed=seed)
 
 
-def _map(graph: Graph, config: Config, network: Any) -> list[list[int]]:
-    """Two coordinates a node, as in the paper's figure of the hidden layer."""
-    from ngcn.report.project import hidden_layer, project
-    from ngcn.training.setup import build_inputs
-
+def _map(graph: Graph, model: Model) -> list[list[int]]:
+    """Two coordinates per node, as in the paper's t-SNE figure."""
     with torch.no_grad():
-        Z = network.graph_models(*build_inputs(graph, config), torch.arange(graph.nodes))
-    return project(hidden_layer(network, Z)[0]).tolist()
+        Z = model.network.towers(*model.inputs(graph), torch.arange(graph.nodes))
+    return project(hidden_layer(model.network, Z)[0]).tolist()

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from statistics import mean, stdev
+from statistics import mean
 
 from ngcn.experiments import attention, noise, sensitivity, table2, table3, table4
 from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import CITATION, REPLICAS, Plan
 from ngcn.experiments.scores import Runs, all_runs, chosen, paper_rule
 from ngcn.experiments.store import Store
-from ngcn.names import MODELS, count, dataset_title, percent
+from ngcn.registry import title_of
+from ngcn.text import count, dataset_title, percent, plus_minus
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ def verdicts(store: Store, plan: Plan) -> list[Verdict]:
         return Verdict(experiment, claim, held, evidence or f"`ngcn reproduce {experiment}` will tell", complete)
 
     def of_table2(*models: str) -> Callable[[Plan], list[Cell]]:
-        return lambda plan: [cell for cell in table2.cells(plan) if cell.setup.config.model in models]
+        return lambda plan: [cell for cell in table2.cells(plan) if table2.row_of(cell) in models]
 
     return [
         judged("table2", of_table2("ngcn", "gcn"), _better(store, plan, "ngcn", "gcn")),
@@ -64,7 +65,7 @@ Judgement = tuple[str, bool | None, str]  # claim, held, evidence
 
 def _better(store: Store, plan: Plan, network: str, model: str) -> Judgement:
     """By the mean over seeds of the configuration that validation chose; the paper's rule is told beside it."""
-    claim = f"{MODELS[network]} beats {MODELS[model]}{_where(plan) or ' on every dataset'} (Table 2)."
+    claim = f"{title_of(network)} beats {title_of(model)}{_where(plan) or ' on every dataset'} (Table 2)."
     evidence, better = [], []
     for dataset in plan.datasets:
         found = [all_runs(store, table2.groups(each, dataset, plan)) for each in (network, model)]
@@ -132,7 +133,7 @@ def _walks(store: Store, plan: Plan) -> Judgement:
         walked, wide = (mean(runs.test for runs in points) for points in (walks, capacity))
         better.append(walked > wide)
         evidence.append(
-            f"{MODELS[model]} on {dataset_title(dataset)} {_apart(walked, wide)} ({_seeds(*walks, *capacity)})"
+            f"{title_of(model)} on {dataset_title(dataset)} {_apart(walked, wide)} ({_seeds(*walks, *capacity)})"
         )
     return claim, _all(better, len(panels)), "; ".join(evidence)
 
@@ -175,7 +176,7 @@ def _shift(store: Store, plan: Plan) -> Judgement:
             return claim, None, ""
         powers.append([sum(power * weight for power, weight in enumerate(one)) for one in every])
     told = ", ".join(
-        f"{mean(each):.2f}{f' ± {stdev(each):.2f}' if len(each) > 1 else ''} with {percent(share)} removed"
+        f"{plus_minus(each, digits=2)} with {percent(share)} removed"
         for share, each in zip(noise.TELLING, powers, strict=True)
     )
     none, half, most = map(mean, powers)
@@ -198,5 +199,5 @@ def _depth(store: Store, plan: Plan) -> Judgement:
             continue
         gains[model].append(runs[0].test < min(runs[1].test, runs[2].test))
         means = ", ".join(f"{one.test:.1f}" for one in runs)
-        evidence.append(f"{MODELS[model]} on {dataset_title(dataset)} {means} with 2, 3, 4 layers ({_seeds(*runs)})")
+        evidence.append(f"{title_of(model)} on {dataset_title(dataset)} {means} with 2, 3, 4 layers ({_seeds(*runs)})")
     return claim, not any(map(all, gains.values())) if len(evidence) == len(rows) else None, "; ".join(evidence)

@@ -21,7 +21,6 @@ BASELINE_SECONDS = {  # of a seed on Cora; the others by the number of their nod
     "deepwalk": 11.0,
     "ica": 1.1,
     "planetoid": 20.0,
-    "gcn-kipf": 1.5,
     "sage-lstm": 35.0,
     "sage-pool": 9.0,
 }
@@ -65,5 +64,6 @@ def seconds(cells: Iterable[Cell], store: Store, seen: Iterable[Cell] = ()) -> f
     return sum(rough_seconds(cell) * factors.get(_kind(cell), factors.get("any", 1.0)) for cell in cells)
 
 
-def _kind(cell: Cell) -> tuple[str, str]:
-    return cell.setup.config.model, cell.setup.config.dataset
+def _kind(cell: Cell) -> tuple[str, ...]:
+    config = cell.setup.config
+    return config.model, config.recipe, config.dataset

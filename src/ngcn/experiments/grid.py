@@ -7,7 +7,7 @@ from itertools import product
 from typing import Any
 
 from ngcn.experiments.cell import Cell, Setup
-from ngcn.training.config import Config
+from ngcn.config import Config
 
 DATASETS = ("citeseer", "cora", "pubmed", "ppi")  # in the order of the paper's table
 CITATION = DATASETS[:3]

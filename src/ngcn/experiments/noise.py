@@ -11,7 +11,8 @@ from ngcn.experiments.grid import Plan, setup
 from ngcn.experiments.scores import NOT_RUN, Runs
 from ngcn.experiments.section import Figure, Part, Table, draw_line, panels
 from ngcn.experiments.store import Store
-from ngcn.names import MODELS, percent
+from ngcn.registry import title_of
+from ngcn.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -41,7 +42,7 @@ def cells(plan: Plan) -> list[Cell]:
 def parts(store: Store, plan: Plan) -> list[Part]:
     found = {model: [Runs.of(store, group(model, share, plan)) for share in shares(plan)] for model in ROWS}
     rows = [
-        [MODELS[model], *(f"{runs.test:.1f}" if len(runs) else NOT_RUN for runs in line)]
+        [title_of(model), *(f"{runs.test:.1f}" if len(runs) else NOT_RUN for runs in line)]
         for model, line in found.items()
     ]
     header = ["removed", *map(percent, shares(plan))]
@@ -64,7 +65,7 @@ def _draw(found: dict[str, list[Runs]], shares: Sequence[float]) -> Drawing:
         # without 100 %, where all are the same: it would press what there is to see into the upper quarter
         line = [(100 * share, runs) for share, runs in zip(shares, every, strict=True) if len(runs) and share < 1]
         if line:
-            draw_line(panel, [x for x, _ in line], [runs for _, runs in line], number, MODELS[model])
+            draw_line(panel, [x for x, _ in line], [runs for _, runs in line], number, title_of(model))
     panel.set(xlim=(-3, 93), xlabel="features removed, %", ylabel="test accuracy, %", title="Cora")
     if panel.get_legend_handles_labels()[0]:
         panel.legend(frameon=False)

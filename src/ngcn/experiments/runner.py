@@ -13,11 +13,11 @@ from pathlib import Path
 from joblib import Parallel, delayed
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
+from ngcn.errors import NGCNError, RunError
 from ngcn.experiments.cell import Cell, Outcome
 from ngcn.experiments.store import Store
-from ngcn.training.checkpoint import RunError
-from ngcn.training.loop import Step
-from ngcn.training.seeds import deaf_to_signals
+from ngcn.runs.seeds import deaf_to_signals
+from ngcn.training import Step
 
 WAIT_SECONDS = 1.0  # between looks at cells that another process has
 ALONE = threading.Lock()  # random numbers and claims belong to a process, not to its threads
@@ -62,8 +62,8 @@ def run(
                             on_done(cell, outcome)
         except TerminatedWorkerError:
             raise RunError(
-                "A training process ended on its own, perhaps for want of memory; "
-                "the same command goes on where it stopped, with fewer --jobs if need be."
+                "A training process ended unexpectedly, perhaps out of memory; run the same again to continue, if need "
+                "be with fewer `jobs`."
             ) from None
         store.refresh()
         if not progress:
@@ -87,7 +87,7 @@ def _train(cell: Cell, folder: Path, parent: int) -> tuple[Cell, Outcome | str |
         scratch.mkdir(parents=True, exist_ok=True)
         try:
             outcome = cell.run(scratch, on_step)
-        except ValueError as error:
+        except NGCNError as error:
             return cell, str(error)
         store.put(cell, outcome)
         shutil.rmtree(scratch)

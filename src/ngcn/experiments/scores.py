@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import mean, stdev
+from statistics import mean
 
 from ngcn.experiments.cell import Cell, Outcome, Setup
 from ngcn.experiments.store import Store
+from ngcn.text import mean_std, plus_minus
 
 NOT_RUN = "–"
 
@@ -38,8 +39,8 @@ class Runs:
 
     @property
     def deviation(self) -> float:
-        """The standard deviation of the test score over seeds; 0 of a single one."""
-        return 100 * stdev(outcome["test"] for outcome in self.outcomes) if len(self) > 1 else 0.0
+        """The standard deviation of the test score over seeds; 0 for a single one."""
+        return 100 * mean_std([outcome["test"] for outcome in self.outcomes])[1]
 
     @property
     def best(self) -> Outcome:
@@ -48,13 +49,13 @@ class Runs:
 
     def __str__(self) -> str:
         """
-        >>> from ngcn.training import Config
+        >>> from ngcn import Config
         >>> str(Runs(Setup(Config()), [{"test": 0.8}, {"test": 0.81}]))
         '80.5 ± 0.7'
         """
         if not len(self):
             return NOT_RUN
-        return f"{self.test:.1f}" + (f" ± {self.deviation:.1f}" if len(self) > 1 else "")
+        return plus_minus([100 * outcome["test"] for outcome in self.outcomes])
 
 
 def all_runs(store: Store, groups: Iterable[Sequence[Cell]]) -> list[Runs]:

@@ -10,7 +10,8 @@ from ngcn.experiments.grid import CITATION, REPLICAS, STEPS, Plan, setup
 from ngcn.experiments.scores import Runs, all_runs, chosen
 from ngcn.experiments.section import COLORS, MARKERS, Figure, Part, draw_line, panels
 from ngcn.experiments.store import Store
-from ngcn.names import MODELS, dataset_title
+from ngcn.registry import title_of
+from ngcn.text import dataset_title
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -78,7 +79,7 @@ def _draw(store: Store, plan: Plan) -> Drawing:
             panel.text(3.5, 0.5, "not run yet", ha="center", color="gray")
             panel.set_yticks([])
         panel.set(xlim=(0.6, 6.4), xticks=range(1, 7))
-        panel.set_title(f"{MODELS[model]} on {dataset_title(dataset)}", fontsize=10)
+        panel.set_title(f"{title_of(model)} on {dataset_title(dataset)}", fontsize=10)
     for panel in grid[-1]:
         panel.set_xlabel("K")
     for panel in grid[:, 0]:

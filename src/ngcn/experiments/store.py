@@ -16,11 +16,8 @@ from pathlib import Path
 from typing import Any
 
 from ngcn.experiments.cell import Cell, Outcome, key_of
-from ngcn.training._files import atomic, write_text
-
-
-class StoreError(ValueError):
-    """A store that cannot be read; the message names the file and the remedy."""
+from ngcn.errors import RunError
+from ngcn.files import atomic, write_text
 
 
 class Store:
@@ -29,7 +26,7 @@ class Store:
     Example:
         >>> from tempfile import TemporaryDirectory
         >>> from ngcn.experiments.cell import Setup
-        >>> from ngcn.training import Config
+        >>> from ngcn import Config
         >>> cell = Cell(Setup(Config(model="gcn")), seed=0)
         >>> with TemporaryDirectory() as folder:
         ...     store = Store(folder)
@@ -113,9 +110,9 @@ class Store:
                 yield False
                 return
             except OSError as error:
-                raise StoreError(
+                raise RunError(
                     f"{self.folder} is on a file system without locks ({error.strerror}), which processes that share "
-                    "it need; choose another --results."
+                    "it need; choose another `results`."
                 ) from None
             yield True  # closing the file gives it back
 
@@ -142,6 +139,6 @@ def _blamed(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        raise StoreError(
+        raise RunError(
             f"{path} is damaged; put a good copy in its place, or delete it, and what it held is computed again."
         ) from None

@@ -8,7 +8,8 @@ from ngcn.experiments.published import TABLE2
 from ngcn.experiments.scores import NOT_RUN, all_runs, chosen, difference, paper_rule
 from ngcn.experiments.section import Part, Table
 from ngcn.experiments.store import Store
-from ngcn.names import dataset_title, title_of
+from ngcn.registry import title_of
+from ngcn.text import dataset_title
 
 TITLE = "Table 2: node classification"
 SEEDS = 20
@@ -89,6 +90,12 @@ def _table(store: Store, plan: Plan, dataset: str) -> Table:
         )
     header = ["", "published", "paper's rule", "Δ", "mean", "Δ", "chosen", "runs"]
     return Table(dataset_title(dataset), header, rows)
+
+
+def row_of(cell: Cell) -> str:
+    """The row of a cell: its model, or gcn-kipf."""
+    config = cell.setup.config
+    return config.model if config.recipe == "paper" else f"{config.model}-{config.recipe}"
 
 
 def _name(model: str) -> str:

@@ -10,7 +10,7 @@ from ngcn.experiments.published import TABLE3
 from ngcn.experiments.scores import Runs
 from ngcn.experiments.section import Part, Table
 from ngcn.experiments.store import Store
-from ngcn.names import title_of
+from ngcn.registry import title_of
 
 TITLE = "Table 3: nodes per class"
 SEEDS = 10

@@ -8,7 +8,8 @@ from ngcn.experiments.published import TABLE4
 from ngcn.experiments.scores import NOT_RUN, Runs
 from ngcn.experiments.section import Part, Table
 from ngcn.experiments.store import Store
-from ngcn.names import dataset_title, title_of
+from ngcn.registry import title_of
+from ngcn.text import dataset_title
 
 TITLE = "Table 4: deeper models"
 SEEDS = 20

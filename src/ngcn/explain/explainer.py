@@ -1,9 +1,9 @@
-"""`Explainer`: from a trained network to the explanation of a node."""
+"""`Explainer`: from a model to the explanation of a node."""
 
 from __future__ import annotations
 
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Literal
+from pathlib import Path
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -11,27 +11,24 @@ from torch import Tensor
 
 from ngcn.explain.explanation import Explanation, Feature, Neighbour, Ring, Vote
 from ngcn.explain.watched import Watched
-from ngcn.graph import Graph, GraphError
-from ngcn.nn import Network
-from ngcn.nn.polynomial import Polynomial
-from ngcn.ops import Features, Operator
-
-if TYPE_CHECKING:
-    from pathlib import Path
-
-    from ngcn.training import Run
+from ngcn.errors import GraphError
+from ngcn.graph import Graph
+from ngcn.model import Model
+from ngcn.runs import Run
+from ngcn.scoring import probabilities
+from ngcn.text import did_you_mean
 
 
 def explain_node(
-    run: Run | Path | str, node: Any, *, label: str | None = None, graph: Graph | None = None
+    run: Run | Model | Path | str, node: Any, *, label: str | None = None, graph: Graph | None = None
 ) -> Explanation:
-    """Explain a node with the best seed of a finished run.
+    """Explain the prediction of a node.
 
     Args:
-        run: the run or its folder.
+        run: a run or its folder, whose best seed is explained; or a model.
         node: the id of the node, as in the graph's files.
-        label: the class to explain; the predicted one (for multi-label, the likeliest) if not given.
-        graph: the graph of the run, where it is at hand already.
+        label: the class to explain; the most probable one if None.
+        graph: the graph; that of the run if None.
 
     Example:
         >>> from ngcn import Config, load_dataset, train
@@ -43,36 +40,26 @@ def explain_node(
         >>> round(sum(vote.contribution for vote in why.votes) - why.probability, 6)
         0.0
     """
-    from ngcn.training import Run
-
-    explainer = Explainer.of(run if isinstance(run, Run) else Run.open(run), graph)
-    return explainer.explain(find_node(explainer.graph, node), label)
+    if not isinstance(run, Model):
+        run = run if isinstance(run, Run) else Run.open(run)
+        graph = run.graph() if graph is None else graph
+    if graph is None:
+        raise GraphError("A model explains the nodes of a graph; pass one.")
+    explainer = Explainer(run if isinstance(run, Model) else run.model(), graph)
+    return explainer.explain(find_node(graph, node), label)
 
 
 class Explainer:
     """Explains the nodes of a graph, one after another.
 
     Args:
-        network: a trained network.
-        A_hat, X: its inputs.
-        graph: whose ids and names the explanations use.
+        model: a model with a network.
+        graph: the graph, with the ids and names that the explanations use.
     """
 
-    def __init__(self, network: Network, A_hat: Operator, X: Features, graph: Graph) -> None:
-        self.network, self.A_hat, self.X, self.graph = network.eval(), A_hat, X, graph
-
-    @classmethod
-    def of(cls, run: Run, graph: Graph | None = None) -> Explainer:
-        """For the best seed of a run."""
-        if run.config.is_baseline:
-            from ngcn.training import RunError
-
-            raise RunError(
-                f"{run.folder} is a run of {run.config.model}, which has no towers to explain a node by; explanations "
-                "are for networks, such as `--model ngcn`."
-            )
-        graph = run.graph() if graph is None else graph
-        return cls(run.network(graph, run.best_seed), *run.inputs(graph), graph)
+    def __init__(self, model: Model, graph: Graph) -> None:
+        self.network, self.graph = model.network.eval(), graph
+        self.A_hat, self.X = model.inputs(graph)
 
     @property
     def score_is(self) -> Literal["probability", "lead", "log-odds"]:
@@ -81,31 +68,30 @@ class Explainer:
             return "probability"
         return "log-odds" if self.graph.multilabel else "lead"
 
-    def chances(self, logits: Tensor) -> Tensor:
-        return logits.sigmoid() if self.graph.multilabel else logits.softmax(dim=-1)
+    def probabilities(self, logits: Tensor) -> Tensor:
+        return probabilities(logits, self.graph.multilabel)
 
     def explain(
         self, node: int, label: str | None = None, *, strongest: int = 3, features: int = 10, exact: bool = True
     ) -> Explanation:
-        """Explain the node at this place in the graph.
+        """Explain the node at this position in the graph.
 
         Args:
-            node: its place, counted from 0; :func:`find_node` gives it for an id.
-            label: the class; the likeliest if not given.
+            node: its position, from 0; :func:`find_node` finds it by id.
+            label: the class; the most probable if None.
             strongest: how many nodes to name at each distance.
             features: how many features to name.
-            exact: compute ``without`` for all that is named, each by a forward pass.
+            exact: compute ``without`` for everything that is named, each by a forward pass.
         """
         ids, classes, names = self.graph.node_ids, self.graph.class_names, self.graph.feature_names
-        assert ids is not None and classes is not None and names is not None
         rows = torch.tensor([node])
         X = Watched(self.X)
         with torch.enable_grad():
             Z = self.network.towers(self.A_hat, X, rows)
-            chances = self.chances(self.network.classifier(Z))[0]
-        c = int(chances.argmax()) if label is None else _find_class(self.graph, label)
-        by_node, by_feature, own = X.points(chances[c], node)
-        Z, chances = Z.detach(), chances.detach()
+            p = self.probabilities(self.network.classifier(Z))[0]
+        c = int(p.argmax()) if label is None else _find_class(self.graph, label)
+        by_node, by_feature, own = X.points(p[c], node)
+        Z, p = Z.detach(), p.detach()
         distance = self._distances(node)
 
         def without(**left_out: int) -> float | None:
@@ -113,7 +99,7 @@ class Explainer:
                 return None
             with torch.no_grad():
                 logits = self.network(self.A_hat, Watched(self.X, **left_out), rows)
-            return float(self.chances(logits)[0, c])
+            return float(self.probabilities(logits)[0, c])
 
         votes, rings = self._votes(Z, c), []
         reached = np.flatnonzero(by_node)
@@ -126,8 +112,8 @@ class Explainer:
         return Explanation(
             node=ids[node].item(),
             label=classes[c],
-            probability=float(chances[c]),
-            probabilities=dict(zip(classes, chances.tolist(), strict=True)),
+            probability=float(p[c]),
+            probabilities=dict(zip(classes, p.tolist(), strict=True)),
             truth=_truth(self.graph, node),
             score=sum(vote.contribution for vote in votes),
             score_is=self.score_is,
@@ -149,11 +135,11 @@ class Explainer:
         return torch.stack([by_tower[:, towers].sum(dim=1) for towers in self._towers().values()], dim=1)
 
     def _contributions(self, Z: Tensor, labels: Tensor) -> Tensor:
-        """The same for each tower. Both ways are exact, since a mixture is a sum and fc, without bias, homogeneous."""
+        """The same for each tower. It is exact: a mixture is a sum, and fc without bias is homogeneous."""
         classifier = self.network.classifier
         m = classifier.weights()
         if m is not None:
-            return m * self.chances(Z).gather(2, labels[:, None, None].expand(-1, Z.shape[1], 1))[..., 0]
+            return m * self.probabilities(Z).gather(2, labels[:, None, None].expand(-1, Z.shape[1], 1))[..., 0]
         with torch.enable_grad():
             Z = Z.detach().requires_grad_()
             logits = classifier(Z)
@@ -174,13 +160,11 @@ class Explainer:
 
     @property
     def powers(self) -> list[int | None]:
-        """The powers that vote; None stands for all of them, where a model mixes them inside its layers."""
+        """The powers that vote; None for a model that mixes all powers inside its layers."""
         return list(self._towers())
 
     def _towers(self) -> dict[int | None, list[int]]:
-        """The places of the towers of each power."""
-        if isinstance(self.network.graph_models, Polynomial):
-            return {None: [0]}
+        """The positions of the towers of each power."""
         powers = self.network.tower_powers
         return {k: [t for t, power in enumerate(powers) if power == k] for k in dict.fromkeys(powers)}
 
@@ -191,8 +175,7 @@ class Explainer:
 
 
 def find_node(graph: Graph, node: Any) -> int:
-    """The place of a node in the graph, by its id or the text of it."""
-    assert graph.node_ids is not None
+    """The position of a node in the graph, by its id."""
     names = [str(name) for name in graph.node_ids.tolist()]
     try:
         return names.index(str(node))
@@ -201,7 +184,6 @@ def find_node(graph: Graph, node: Any) -> int:
 
 
 def _find_class(graph: Graph, label: str) -> int:
-    assert graph.class_names is not None
     names = list(graph.class_names)
     if label not in names:
         raise GraphError(f"The graph {graph.name!r} has no class {label!r}; {_hint(label, names)}")
@@ -211,15 +193,11 @@ def _find_class(graph: Graph, label: str) -> int:
 def _hint(text: str, names: list[str]) -> str:
     if text.removeprefix("-").isdecimal() and names == [str(i) for i in range(len(names))]:
         return f"they are numbered 0 to {len(names) - 1}."
-    if near := get_close_matches(text, names, n=3):
-        return f"did you mean {' or '.join(near)}?"
-    some = ", ".join(names[:5])
-    return f"there are {some}{', ...' if len(names) > 5 else '.'}"
+    return did_you_mean(text, names, most=3) or f"there are {', '.join(names[:5])}{', ...' if len(names) > 5 else '.'}"
 
 
 def _truth(graph: Graph, node: int) -> list[str] | None:
     """The known classes of a node; None if they are unknown."""
-    assert graph.class_names is not None
     if graph.unlabelled[node]:
         return None
     known = np.flatnonzero(graph.labels[node]) if graph.multilabel else [graph.labels[node]]

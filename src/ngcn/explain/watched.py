@@ -1,4 +1,4 @@
-"""X under observation: what the gradient says of every node and feature, and what happens without one of them."""
+"""Features that record what is computed from them: for gradients by node and feature, and for leaving one out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ngcn.ops import NONE, Dropout, Features, Reach
 
 
 class Watched(Features):
-    """X that remembers what was computed from it, and may leave out the features of a node, or a feature."""
+    """X that records the products with it, and may leave out the features of one node, or one feature."""
 
     def __init__(self, X: Features, node: int | None = None, feature: int | None = None) -> None:
         self.__dict__.update(X.__dict__)
@@ -33,11 +33,11 @@ class Watched(Features):
 
     @property
     def _dense(self) -> Tensor:
-        """What :meth:`times` multiplies with where that is faster; it leaves out and remembers by itself."""
+        """For :meth:`times`, which leaves out and records by itself."""
         return self.original._dense
 
-    def dense(self) -> Tensor:
-        X = super().dense()
+    def dense(self, device: torch.device | None = None) -> Tensor:
+        X = super().dense(device).clone()
         if self.node is not None:
             X[self.node] = 0
         if self.feature is not None:
@@ -45,20 +45,20 @@ class Watched(Features):
         self.inputs.append(X.requires_grad_(torch.is_grad_enabled()))
         return X
 
-    def points(self, chance: Tensor, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def points(self, probability: Tensor, node: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Gradient times input: by node, by feature, and by feature for `node` alone.
 
-        In X W the row of a node is linear in its features, so its gradient times the row itself is the sum of all that
-        its features do; likewise a row of W sums up what a feature does at all nodes.
+        In X W the row of a node is linear in its features, so its gradient times the row is the sum over its features.
+        In the same way, a row of W sums up the effect of a feature at all nodes.
         """
         by_node, by_feature, own = torch.zeros(self.shape[0]), torch.zeros(self.shape[1]), torch.zeros(self.shape[1])
         x = torch.from_numpy(self.matrix[[node]].toarray()[0])
         tensors = [W for W, _, _ in self.products] + [XW for _, XW, _ in self.products] + self.inputs
-        slopes = torch.autograd.grad(chance, tensors)
+        slopes = torch.autograd.grad(probability, tensors)
         count = len(self.products)
         for (W, XW, near), of_W, of_XW in zip(self.products, slopes, slopes[count:], strict=False):
             points = torch.einsum("knc,knc->kn", XW.detach(), of_XW)
-            by_node += torch.where(near, points, 0).sum(dim=0)  # what is out of reach was never computed
+            by_node += torch.where(near, points, 0).sum(dim=0)  # rows out of reach were not computed
             by_feature += (W.detach() * of_W).sum(dim=(0, 2))
             own += x * torch.einsum("kfc,kc->f", W.detach(), of_XW[:, node])
         for X, slope in zip(self.inputs, slopes[2 * count :], strict=True):

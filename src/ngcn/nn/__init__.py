@@ -1,27 +1,23 @@
-"""Section 3 of the paper: graph models, the network of them, classifiers, and the named special cases."""
+"""Section 3 of the paper: graph models, the network of them, and the classifiers."""
 
-from ngcn.nn.chebyshev import Chebyshev, rescaled_laplacian
-from ngcn.nn.classifiers import CLASSIFIERS
+from ngcn.nn.build import build_network
+from ngcn.nn.chebyshev import Chebyshev
+from ngcn.nn.classifiers import Classifier
 from ngcn.nn.each_tower import EachTower, PyG
 from ngcn.nn.gcn import GCN
-from ngcn.nn.network import Network, towers_side_by_side
+from ngcn.nn.network import Network
 from ngcn.nn.polynomial import Polynomial, WalkCoefficients
 from ngcn.nn.sage import SAGE
-from ngcn.nn.zoo import MODELS, Preset, build_network
 
 __all__ = [
-    "CLASSIFIERS",
     "GCN",
-    "MODELS",
     "SAGE",
     "Chebyshev",
+    "Classifier",
     "EachTower",
     "Network",
     "Polynomial",
-    "Preset",
     "PyG",
     "WalkCoefficients",
     "build_network",
-    "rescaled_laplacian",
-    "towers_side_by_side",
 ]

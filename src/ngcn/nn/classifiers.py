@@ -14,10 +14,33 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import log_softmax, logsigmoid, pad
 
+from ngcn.checks import choice
+from ngcn.errors import ConfigError
 from ngcn.ops import Dropout, relu_dropout
+from ngcn.registry import CLASSIFIERS, load
 
 
-class FullyConnected(nn.Module):
+class Classifier(nn.Module):
+    """The base class. A classifier takes ``(rows, towers, width)`` and returns logits, ``(rows, classes)``.
+
+    Attributes:
+        activation: the activation function of the towers' last layer.
+        mixes_classes: each tower predicts the classes, and the result is a convex combination of these predictions.
+    """
+
+    activation: Callable[[Tensor], Tensor] = nn.Identity()
+    mixes_classes = True
+
+    def weights(self) -> Float[Tensor, " towers"] | None:
+        """How much each tower counts; None if a tower has no weight of its own."""
+        return None
+
+    def penalty(self) -> Tensor | float:
+        """A term of the training loss, to be divided by the number of labelled nodes."""
+        return 0.0
+
+
+class FullyConnected(Classifier):
     r"""The towers' outputs side by side, times one matrix.
 
     .. math:: [\,\sigma(Z_0) \mid \sigma(Z_1) \mid \dots\,] \, W_{fc}
@@ -48,18 +71,13 @@ class FullyConnected(nn.Module):
         return H
 
     def hidden(self, Z: Float[Tensor, "rows towers width"]) -> Float[Tensor, "rows hidden"]:
-        """What the first layer gives, before ReLU: the paper's t-SNE figure shows it."""
-        return self.layers[0](self._relu_dropout(Z.flatten(1)))  # the towers' own ReLU has left nothing to cut off
+        """The output of the first layer before ReLU, which the paper's t-SNE figure shows."""
+        return self.layers[0](self._relu_dropout(Z.flatten(1)))  # towers end in ReLU: here it changes nothing
 
     def _relu_dropout(self, H: Tensor) -> Tensor:
         return relu_dropout(H[None], Dropout.draw(self.dropout if self.training else 0.0))[0]
 
-    def weights(self) -> None:
-        """A fully-connected layer has no weight per tower."""
-        return
-
-
-class Mixture(nn.Module):
+class Mixture(Classifier):
     r"""A convex combination of the towers' class probabilities, one weight per tower.
 
     .. math:: \sum_t m_t \, \mathrm{softmax}(Z_t), \qquad m = \mathrm{softmax}(\tilde{m})
@@ -71,17 +89,14 @@ class Mixture(nn.Module):
         scores: :math:`\tilde{m}`, one per tower.
         learned: whether :math:`\tilde{m}` is trained (the paper's attention) or stays as it is.
         multilabel: several classes may hold at once.
-        price: what unequal weights cost in training, see :meth:`penalty`.
+        penalty_weight: the weight of the penalty on unequal weights, see :meth:`penalty`.
     """
 
-    activation: Callable[[Tensor], Tensor] = nn.Identity()
-    mixes_classes = True
-
     def __init__(
-        self, scores: Float[Tensor, " towers"], *, learned: bool, multilabel: bool = False, price: float = 0.0
+        self, scores: Float[Tensor, " towers"], *, learned: bool, multilabel: bool = False, penalty_weight: float = 0.0
     ) -> None:
         super().__init__()
-        self.multilabel, self.price = multilabel, price
+        self.multilabel, self.penalty_weight = multilabel, penalty_weight
         if learned:
             self.scores = nn.Parameter(scores)
         else:
@@ -92,17 +107,17 @@ class Mixture(nn.Module):
         if self.multilabel:
             odds: Tensor = _MixedOdds.apply(log_m, Z)
             return odds
-        # Rows last, since torch takes several times as long over a few classes in a row; and as many as make whole
-        # vectors, since what does not is rounded otherwise, and a row is not to depend on how many others there are.
+        # Rows come last: torch is several times slower over a short last axis of classes. They are padded to whole
+        # vectors, because torch rounds the remainder differently and a row must not depend on how many others there are.
         Z, rows = pad(Z.permute(1, 2, 0), (0, -len(Z) % 32)), len(Z)
         return torch.logsumexp(log_m[:, None] + log_softmax(Z, dim=1), dim=0)[:, :rows].T
 
-    def penalty(self) -> Tensor:
-        r"""The price times :math:`\sum \tilde{m}^2`, counted in labelled nodes: what many labels say outweighs it.
+    def penalty(self) -> Tensor | float:
+        r""":math:`\lambda \sum_t \tilde{m}_t^2`. Divided by the number of labelled nodes, it fades as labels grow.
 
-        Without it one tower takes all of m before the others have learned (docs/differences.md).
+        Without it, one tower takes all of m before the others have learned (docs/differences.md).
         """
-        return self.price * self.scores.square().sum() if self.price else torch.zeros(())
+        return self.penalty_weight * self.scores.square().sum() if self.penalty_weight else 0.0
 
     def weights(self) -> Float[Tensor, " towers"]:
         """m, which sums to 1."""
@@ -113,7 +128,7 @@ class Mixture(nn.Module):
 
 
 class _MixedOdds(torch.autograd.Function):
-    """The logits of ``sum_t m_t sigmoid(Z_t)``, some rows at a time: all at once takes many times the memory of Z."""
+    """The logits of ``sum_t m_t sigmoid(Z_t)``, in chunks of rows: all at once needs many times the memory of Z."""
 
     ROWS = 4096
 
@@ -140,11 +155,8 @@ def _mixed_odds(log_m: Tensor, Z: Tensor) -> Tensor:
     return yes - no
 
 
-class Identity(nn.Module):
-    """The output of the only tower, as it is: GCN and SAGE by themselves."""
-
-    activation: Callable[[Tensor], Tensor] = nn.Identity()
-    mixes_classes = True
+class Identity(Classifier):
+    """The output of the only tower, unchanged: GCN and SAGE by themselves."""
 
     def forward(self, Z: Float[Tensor, "rows 1 classes"]) -> Float[Tensor, "rows classes"]:
         return Z[:, 0]
@@ -153,46 +165,71 @@ class Identity(nn.Module):
         return torch.ones(1)
 
 
-Classifier = FullyConnected | Mixture | Identity
-
-HIDDEN = 64  # columns of the layer in between, in fc2
-PRICE = 4.0  # of unequal attention, beside the cross entropies of the labelled nodes
+HIDDEN = 64  # hidden units of fc2
+PENALTY = 4.0  # weight of the penalty on unequal attention
 SMALL = 0.1  # the "small value" for m_0 that the paper leaves open, beside m_1 = 1
+
+Towers = tuple[int | None, ...]  # the power of each tower
 
 
 def make_classifier(
-    name: str, towers: tuple[int, ...], width: int, classes: int, *, dropout: float = 0.5, multilabel: bool = False
+    name: str, towers: Towers, width: int, classes: int, *, dropout: float = 0.5, multilabel: bool = False
 ) -> Classifier:
-    r"""The classifier of this name.
+    r"""The classifier of this name in :data:`ngcn.registry.CLASSIFIERS`.
 
-    ``attention`` (learned m, unequal weights have a price), ``free-attention`` (without the price, as in the paper),
-    ``harmonic`` (:math:`m_k = 1/k`, a small :math:`m_0`), ``linear`` (:math:`m_k = (K-k)/(K-1)`), ``fc``, ``fc2`` (two
-    layers), ``identity`` (one tower only).
+    Args:
+        towers: the power of each tower.
+        width: the outputs of each tower.
+        classes: the number of classes.
+        dropout: the probability of dropping an input of a fully-connected layer.
+        multilabel: several classes may hold at once.
 
     Example:
         >>> make_classifier("harmonic", (0, 1, 2), 7, 7).weights()
         tensor([0.0625, 0.6250, 0.3125])
     """
-    if name == "fc":
-        return FullyConnected(len(towers), width, classes, dropout=dropout)
-    if name == "fc2":
-        return FullyConnected(len(towers), width, classes, dropout=dropout, hidden=HIDDEN)
-    if width != classes:
-        raise ValueError(f"The {name} classifier needs towers with one output per class, {classes}, not {width}.")
-    if name == "identity":
-        if len(towers) != 1:
-            raise ValueError(f"The identity classifier passes on a single tower, but there are {len(towers)}.")
-        return Identity()
+    make = load(CLASSIFIERS[choice(CLASSIFIERS)("classifier", name)])
+    classifier: Classifier = make(towers, width, classes, dropout=dropout, multilabel=multilabel)
+    if classifier.mixes_classes and width != classes:
+        raise ConfigError(f"The {name} classifier needs towers with one output per class, {classes}, not {width}.")
+    return classifier
+
+
+def attention(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
+    """Learned m, with a penalty on unequal weights."""
+    return Mixture(torch.zeros(len(towers)), learned=True, multilabel=multilabel, penalty_weight=PENALTY)
+
+
+def free_attention(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
+    """Learned m without penalty, as in the paper."""
+    return Mixture(torch.zeros(len(towers)), learned=True, multilabel=multilabel)
+
+
+def harmonic(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
+    r"""Fixed weights :math:`m_k = 1/k`, with a small :math:`m_0`."""
     k = torch.tensor(towers, dtype=torch.get_default_dtype())
-    if name in ("attention", "free-attention"):
-        price = PRICE if name == "attention" else 0.0
-        return Mixture(torch.zeros(len(towers)), learned=True, multilabel=multilabel, price=price)
-    if name == "harmonic":
-        return Mixture(torch.where(k == 0, SMALL, 1 / k.clamp(min=1)).log(), learned=False, multilabel=multilabel)
-    if name == "linear":
-        K = towers[-1] + 1
-        return Mixture(((K - k) / max(K - 1, 1)).log(), learned=False, multilabel=multilabel)
-    raise ValueError(f"There is no classifier {name!r}; choose one of {', '.join(CLASSIFIERS)}.")
+    return Mixture(torch.where(k == 0, SMALL, 1 / k.clamp(min=1)).log(), learned=False, multilabel=multilabel)
 
 
-CLASSIFIERS = ("attention", "free-attention", "fc", "fc2", "harmonic", "linear", "identity")
+def linear(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
+    r"""Fixed weights :math:`m_k = (K-k)/(K-1)`."""
+    k = torch.tensor(towers, dtype=torch.get_default_dtype())
+    K = k[-1] + 1
+    return Mixture(((K - k) / (K - 1).clamp(min=1)).log(), learned=False, multilabel=multilabel)
+
+
+def fully_connected(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
+    """One matrix over all outputs side by side (fc)."""
+    return FullyConnected(len(towers), width, classes, dropout=dropout)
+
+
+def two_layers(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
+    """Two fully-connected layers (fc2)."""
+    return FullyConnected(len(towers), width, classes, dropout=dropout, hidden=HIDDEN)
+
+
+def identity(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
+    """The single tower as it is."""
+    if len(towers) != 1:
+        raise ConfigError(f"The identity classifier takes a single tower, but there are {len(towers)}.")
+    return Identity()

@@ -1,28 +1,34 @@
-"""Graph models of your own in the towers: any module, and PyG's layers through an adapter."""
+"""Graph models of your own in the towers: any layer, and PyG's layers through an adapter."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
 import torch
-from jaxtyping import Float, Int
+from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
-from ngcn.ops import Features, Operator, Power
+from ngcn.ops import Power
 
 
 @dataclass(frozen=True)
 class EachTower:
-    r"""A module of your own in every tower, each called as ``module(P, Z)`` with P for :math:`\hat{A}^{k}`.
+    r"""Towers made of a layer of your own, called as ``layer(P, Z)`` with P for :math:`\hat{A}^{k}`.
+
+    .. math:: Z \leftarrow \mathrm{ReLU}(\mathrm{layer}_i(\hat{A}^{k}, \mathrm{drop}(Z))), \quad i = 1 \dots L
+
+    The last layer has the activation function of the classifier in place of ReLU. ``hidden`` and ``layers`` of a config
+    set the widths.
 
     Args:
-        make: called as ``make(width_in, width_out)`` for each tower. The module it returns takes a
-            :class:`~ngcn.ops.Power` (``P @ Z`` multiplies, ``P.matrix()`` is the scipy matrix) and Z.
+        make: called as ``make(width_in, width_out)`` for each layer of each tower. The module that it returns takes a
+            :class:`~ngcn.ops.Power` (``P @ Z`` multiplies, ``P.edges()`` is PyG's form, ``P.matrix()`` scipy's) and Z.
 
     Example:
-        A tower of a single convolution, in a network with attention over the powers 0, 1, 2:
+        A network with attention over the powers 0, 1, 2:
 
         >>> class Linear(nn.Module):
         ...     def __init__(self, width_in, width_out):
@@ -32,8 +38,8 @@ class EachTower:
         ...         return P @ self.W(Z)
         >>> from ngcn.nn import Network
         >>> network = Network(EachTower(Linear), features=5, classes=2, powers=3, replicas=1, classifier="attention")
-        >>> len(network.graph_models.each)
-        3
+        >>> [layer.W.out_features for layer in network.graph_models["2"][0].layers]
+        [16, 2]
     """
 
     make: Callable[[int, int], nn.Module]
@@ -45,47 +51,40 @@ class EachTower:
         widths: tuple[int, ...],
         dropout: float,
         activation: Callable[[Tensor], Tensor],
-    ) -> ModulesOfTowers:
-        towers = [k for k in powers for _ in range(replicas)]
-        modules = [self.make(widths[0], widths[-1]) for _ in towers]
-        return ModulesOfTowers(towers, modules, dropout, activation)
+    ) -> nn.ModuleDict:
+        """The towers of each power. :class:`~ngcn.Network` applies `activation` to their outputs."""
+
+        def tower() -> Tower:
+            return Tower([self.make(width_in, width_out) for width_in, width_out in pairwise(widths)], dropout)
+
+        return nn.ModuleDict({str(k): nn.ModuleList(tower() for _ in range(replicas)) for k in powers})
 
 
-class ModulesOfTowers(nn.Module):
-    """What :class:`EachTower` makes: a module per tower, called one after the other on X."""
+class Tower(nn.Module):
+    """One graph model: layers of the user's own, with dropout before each and ReLU between them.
 
-    def __init__(
-        self,
-        towers: list[int],
-        modules: list[nn.Module],
-        dropout: float,
-        activation: Callable[[Tensor], Tensor],
-    ) -> None:
+    Shape:
+        - Z: ``(nodes, features)``
+        - output: ``(nodes, width)``, before the activation function of the last layer
+    """
+
+    def __init__(self, layers: list[nn.Module], dropout: float) -> None:
         super().__init__()
-        self.towers, self.dropout, self.activation = towers, dropout, activation
-        self.each = nn.ModuleList(modules)
+        self.layers, self.dropout = nn.ModuleList(layers), dropout
 
-    def forward(
-        self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
-    ) -> Float[Tensor, "rows towers width"]:
-        Z = X.dense()
-        outputs = torch.stack(
-            [
-                module(A_hat.power(k), dropout(Z, self.dropout, self.training))
-                for k, module in zip(self.towers, self.each, strict=True)
-            ],
-            dim=1,
-        )
-        return self.activation(outputs if rows is None else outputs[rows])
+    def forward(self, P: Power, Z: Float[Tensor, "nodes features"]) -> Float[Tensor, "nodes width"]:
+        for i, layer in enumerate(self.layers):
+            Z = layer(P, dropout(torch.relu(Z) if i else Z, self.dropout, self.training))
+        return Z
 
 
 class PyG(nn.Module):
-    r"""A PyG-style module as a graph model, called as ``module(x, edge_index, edge_weight)`` on :math:`\hat{A}^{k}`.
+    r"""A PyG layer as a layer of a tower, called as ``module(x, edge_index, edge_weight)`` on :math:`\hat{A}^{k}`.
 
     Args:
-        module: e.g. ``torch_geometric.nn.GCNConv(5, 2, normalize=False)``.
+        module: such as ``torch_geometric.nn.GCNConv(5, 2, normalize=False)``.
         largest: how many entries of each row of :math:`\hat{A}^{k}` to keep, the largest; all if None. Powers fill up
-            fast: on anything but a small graph, prune.
+            fast: prune them on anything but a small graph.
         weights: pass the entries as edge weights; without, only the pattern (for layers that take none).
     """
 
@@ -94,5 +93,5 @@ class PyG(nn.Module):
         self.module, self.largest, self.weights = module, largest, weights
 
     def forward(self, P: Power, Z: Float[Tensor, "nodes width_in"]) -> Float[Tensor, "nodes width_out"]:
-        edge_index, edge_weight = P.edges(self.largest)
+        edge_index, edge_weight = P.edges(self.largest, Z.device)
         return self.module(Z, edge_index, edge_weight) if self.weights else self.module(Z, edge_index)

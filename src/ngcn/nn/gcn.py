@@ -19,12 +19,12 @@ class GCN(nn.Module):
 
     .. math:: Z \leftarrow \sigma(\hat{A}^{k} \, \mathrm{drop}(Z) \, W^{(i)}), \quad i = 1 \dots L
 
-    :math:`\sigma` is ReLU; the classifier says what it is in the last layer.
+    :math:`\sigma` is ReLU, and in the last layer the activation function of the classifier.
 
     Args:
         powers: the powers in use, ascending.
         replicas: towers per power.
-        widths: columns of the input and after each of the L layers.
+        widths: the number of features, and the outputs of each of the L layers.
         dropout: the probability of dropping an input of a layer.
         activation: :math:`\sigma` of the last layer.
 
@@ -52,7 +52,7 @@ class GCN(nn.Module):
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
         reach = Reach.of(A_hat, None if rows is None else rows.cpu().numpy(), self.powers, len(self.layers))
-        Z: Any = X  # features at first, then the blocks of tower columns
+        Z: Any = X  # the features, then a block of columns per power
         for i, layer in enumerate(self.layers):
             dropout = Dropout.draw(self.dropout) if self.training else NONE
             if i > 0:

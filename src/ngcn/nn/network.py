@@ -8,10 +8,9 @@ from typing import Any
 import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.func import functional_call
 
+from ngcn.checks import powers as check_powers
 from ngcn.nn.classifiers import make_classifier
-from ngcn.nn.polynomial import Polynomial
 from ngcn.ops import Features, Operator
 
 
@@ -23,16 +22,16 @@ class Network(nn.Module):
             \;:\; k = 0 \dots K-1, \; i = 1 \dots r \right)
 
     Args:
-        graph_model: makes the graph models of all towers side by side: :class:`GCN`, :class:`SAGE`, or
-            :class:`EachTower` around a module of your own.
-        features: columns of X.
-        classes: columns of the result.
+        graph_model: makes the graph models: :class:`GCN`, :class:`SAGE`, or :class:`EachTower` around your own layer.
+        features: the number of features, columns of X.
+        classes: the number of classes.
         powers: K, for the powers 0 to K-1; or the powers themselves.
         replicas: r, the number of graph models per power.
-        widths: columns per tower after each layer; two layers of 16 and `classes` columns if not given.
-        classifier: attention, free-attention, fc, fc2, harmonic, linear or identity.
+        widths: the outputs of each layer of a tower; two layers with 16 and `classes` outputs by default.
+        classifier: a name in :data:`ngcn.registry.CLASSIFIERS`, such as attention or fc.
         dropout: the probability of dropping an input of a layer.
         multilabel: several classes may hold at once.
+        normalization: which Â the graph models expect, see :func:`ngcn.normalize`.
 
     Shape:
         - X: ``(nodes, features)``
@@ -55,48 +54,58 @@ class Network(nn.Module):
         classifier: str = "fc",
         dropout: float = 0.5,
         multilabel: bool = False,
+        normalization: str = "symmetric",
     ) -> None:
         super().__init__()
-        powers = tuple(range(powers)) if isinstance(powers, int) else tuple(sorted(powers))
-        widths = (16, classes) if widths is None else tuple(widths)
-        self.tower_powers = tuple(k for k in powers for _ in range(replicas))
+        self.powers, self.replicas = check_powers("powers", powers), replicas
+        self.features, self.classes, self.multilabel = features, classes, multilabel
+        self.normalization = normalization
+        widths = (features, *((16, classes) if widths is None else widths))
+        one_tower_each = getattr(graph_model, "tower_powers", _tower_powers)
+        self.tower_powers: tuple[int | None, ...] = one_tower_each(self.powers, replicas)
         self.classifier = make_classifier(
             classifier, self.tower_powers, widths[-1], classes, dropout=dropout, multilabel=multilabel
         )
-        self.graph_models = graph_model(powers, replicas, (features, *widths), dropout, self.classifier.activation)
+        self.graph_models = graph_model(self.powers, replicas, widths, dropout, self.classifier.activation)
 
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows classes"]:
-        """The logits of the nodes `rows`, in that order, or of all nodes; what they do not need is not computed."""
+        """The logits of the nodes `rows`, in that order, or of all nodes; nothing else is computed."""
         return self.classifier(self.towers(A_hat, X, rows))
 
     def towers(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
-        """The output of every graph model."""
-        return self.graph_models(A_hat, X, rows)
+        """The outputs of all graph models."""
+        if self.fused:  # GCN, SAGE: the same loop, for all towers at once in compiled kernels
+            return self.graph_models(A_hat, X, rows)
+        outputs, Z = [], X.dense(self.device)
+        for k in self.powers:
+            P = A_hat.power(k)  # Â^k, never formed
+            outputs += [graph_model(P, Z) for graph_model in self.graph_models[str(k)]]  # r replicas
+        towers = torch.stack(outputs, dim=1)
+        return self.classifier.activation(towers if rows is None else towers[rows])
+
+    @property
+    def fused(self) -> bool:
+        """Whether one module computes all towers together; else each tower is a module (:class:`EachTower`)."""
+        return not isinstance(self.graph_models, nn.ModuleDict)
+
+    @property
+    def device(self) -> torch.device:
+        return next(self.parameters()).device
 
     def scale_weights(self) -> dict[int, float] | None:
-        """How much each power counts: the weights of its towers summed. None where towers have no weights (fc)."""
-        if isinstance(self.graph_models, Polynomial):
+        """How much each power counts: the sum of the weights of its towers. None where towers have no weights (fc)."""
+        if None in self.tower_powers:  # one graph model that mixes the powers by itself
             return self.graph_models.scale_weights()
         m = self.classifier.weights()
         if m is None:
             return None
-        return {k: float(m[[p == k for p in self.tower_powers]].sum()) for k in dict.fromkeys(self.tower_powers)}
+        return {k: float(m[[power == k for power in self.tower_powers]].sum()) for k in self.powers}
 
 
-def towers_side_by_side(
-    networks: Sequence[Network], A_hat: Operator, X: Features, rows: Int[Tensor, " rows"]
-) -> Sequence[Float[Tensor, "rows towers width"]]:
-    """The towers of several GCN or SAGE networks of the same make, computed together: the same bits in less time.
-
-    To the kernels, the blocks of one network simply follow those of another; what a call costs is paid once for all.
-    """
-    if len(networks) == 1:
-        return [networks[0].towers(A_hat, X, rows)]
-    own = [dict(network.graph_models.named_parameters()) for network in networks]
-    weights = {name: torch.cat([parameters[name] for parameters in own]) for name in own[0]}
-    Z = functional_call(networks[0].graph_models, weights, (A_hat, X, rows))
-    return Z.unflatten(1, (len(networks), -1)).unbind(1)
+def _tower_powers(powers: tuple[int, ...], replicas: int) -> tuple[int, ...]:
+    """The power of each tower: r towers for each power."""
+    return tuple(k for k in powers for _ in range(replicas))

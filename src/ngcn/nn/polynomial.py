@@ -12,20 +12,22 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from ngcn.errors import ConfigError
 from ngcn.ops import Dropout, Features, Operator, relu_dropout
 
 
 class Polynomial(nn.Module, ABC):
     r"""A single graph model, :math:`Z \leftarrow \sigma(p(\hat{A}, \mathrm{drop}(Z) W^{(i)}))` in each layer.
 
-    :math:`p` is linear in its second argument; :math:`\sigma` is ReLU, in the last layer what the classifier says.
+    :math:`p` is linear in its second argument; :math:`\sigma` is ReLU, and in the last layer the activation function of the classifier.
 
     Args:
         powers: the powers (degrees) in the polynomial, ascending.
-        widths: columns of the input and after each layer.
+        replicas: 1.
+        widths: the number of features, and the outputs of each layer.
         dropout: the probability of dropping an input of a layer.
         activation: :math:`\sigma` of the last layer.
-        matrices: how many matrices a layer has side by side.
+        matrices: the number of matrices in a layer, side by side.
 
     Shape:
         - X: ``(nodes, widths[0])``
@@ -35,6 +37,7 @@ class Polynomial(nn.Module, ABC):
     def __init__(
         self,
         powers: tuple[int, ...],
+        replicas: int,
         widths: tuple[int, ...],
         dropout: float,
         activation: Callable[[Tensor], Tensor],
@@ -48,12 +51,19 @@ class Polynomial(nn.Module, ABC):
             bound = math.sqrt(6 / (width_in + width_out))
             self.weights.append(torch.empty(width_in, matrices * width_out).uniform_(-bound, bound))
 
+    @classmethod
+    def tower_powers(cls, powers: tuple[int, ...], replicas: int) -> tuple[None]:
+        """A single tower, which has no power of its own: it mixes all of them."""
+        if replicas != 1:
+            raise ConfigError(f"{cls.__name__} is one graph model on all powers, so replicas must be 1, not {replicas}.")
+        return (None,)
+
     @abstractmethod
     def polynomial(self, A_hat: Operator, Y: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes width"]:
         """:math:`p(\\hat{A}, Y)`."""
 
     def scale_weights(self) -> dict[int, float] | None:
-        """How much each power counts, if it has a weight of its own."""
+        """How much each power counts; None if powers have no weights."""
         return None
 
     def forward(
@@ -74,7 +84,7 @@ class WalkCoefficients(Polynomial):
 
     The coefficients q are the softmax of parameters, one per power, that all layers share; the idea is that of
     S. Abu-El-Haija et al., *Watch your step: learning node embeddings via graph attention*, NeurIPS 2018.
-    N-GCN mixes what towers say of each power instead: :math:`\sum_k q_k g(\hat{A}^k)`.
+    N-GCN mixes the predictions of one tower per power instead: :math:`\sum_k q_k g(\hat{A}^k)`.
     """
 
     def __init__(self, powers: tuple[int, ...], *rest: Any) -> None:

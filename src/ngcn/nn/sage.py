@@ -21,13 +21,13 @@ class SAGE(nn.Module):
         Z \leftarrow \mathrm{L2NormalizeRows}\left(\sigma(
             [\,\mathrm{drop}(Z) \mid \hat{A}^{k} \, \mathrm{drop}(Z)\,] \, W^{(i)})\right), \quad i = 1 \dots L
 
-    The product with the two halves of :math:`W^{(i)}` is computed half by half, so that nothing is concatenated.
-    :math:`\sigma` is ReLU; the classifier says what it is in the last layer.
+    The two halves of :math:`W^{(i)}` are multiplied separately, so that nothing is concatenated.
+    :math:`\sigma` is ReLU, and in the last layer the activation function of the classifier.
 
     Args:
         powers: the powers in use, ascending.
         replicas: towers per power.
-        widths: columns of the input and after each of the L layers.
+        widths: the number of features, and the outputs of each of the L layers.
         dropout: the probability of dropping an input of a layer.
         activation: :math:`\sigma` of the last layer.
 
@@ -56,7 +56,7 @@ class SAGE(nn.Module):
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
         reach = Reach.of(A_hat, None if rows is None else rows.cpu().numpy(), self.powers, len(self.own))
-        Z: Any = X  # features at first, then the blocks of tower columns
+        Z: Any = X  # the features, then a block of columns per power
         for i, (own, neighbours) in enumerate(zip(self.own, self.neighbours, strict=True)):
             dropout = Dropout.draw(self.dropout) if self.training else NONE
             if i > 0:

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import csv
 import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import fields
-from statistics import mean, stdev
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import torch
@@ -15,12 +13,11 @@ import torch
 from ngcn import __version__
 from ngcn.explain import Explainer, Explanation
 from ngcn.graph import UNKNOWN, Graph
-from ngcn.names import METRICS, MODELS
+from ngcn.registry import title_of
 from ngcn.report.project import hidden_layer, project
 from ngcn.report.quality import quality
-
-if TYPE_CHECKING:
-    from ngcn.training import Run
+from ngcn.runs import Run
+from ngcn.text import METRICS, mean_std
 
 MAP_NODES = 3_000  # t-SNE of more takes a minute and more
 PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: what fits into a few megabytes
@@ -38,15 +35,14 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
         explain: how many nodes to explain in full; if None, 200 or, for large graphs, fewer.
         on_progress: called with a few words whenever another part begins.
     """
-    assert graph.class_names is not None and graph.node_ids is not None
-    explainer = Explainer.of(run, graph)
+    explainer = Explainer(run.model(), graph)
     on_progress("predicting")
     with torch.no_grad():
         Z = explainer.network.towers(explainer.A_hat, explainer.X)
-        chances = explainer.chances(explainer.network.classifier(Z))
-    votes = explainer.contributions(Z, chances.argmax(dim=1)).numpy()
+        p = explainer.probabilities(explainer.network.classifier(Z))
+    votes = explainer.contributions(Z, p.argmax(dim=1)).numpy()
     hidden, hidden_name = hidden_layer(explainer.network, Z)
-    p = chances.numpy()
+    p = p.numpy()
     confidence = np.maximum(p, 1 - p).mean(axis=1) if graph.multilabel else p.max(axis=1)
     wrong = _wrong(graph, p)
     if explain is None:
@@ -102,9 +98,9 @@ def _summary(run: Run, graph: Graph) -> dict[str, Any]:
     best = results[run.best_seed]
     settings = config.to_dict()
     return {
-        "title": f"{MODELS[config.model]} on {graph.name}",
+        "title": f"{title_of(config.model, config.recipe)} on {graph.name}",
         "dataset": graph.name,
-        "model": MODELS[config.model],
+        "model": title_of(config.model, config.recipe),
         "classifier": config.classifier,
         "replicas": config.replicas,
         "version": __version__,
@@ -150,20 +146,19 @@ def _plain(value: Any) -> str:
 def _spread(values: Sequence[float | None]) -> list[float] | None:
     """Mean and standard deviation; None without values."""
     known = [value for value in values if value is not None]
-    return [mean(known), stdev(known) if len(known) > 1 else 0.0] if known else None
+    return list(mean_std(known)) if known else None
 
 
 def _curves(run: Run) -> list[dict[str, Any]]:
     """Loss and score by step for every seed, thinned to a few hundred points that keep the best step."""
     curves = []
     for seed in run.seeds:
-        with (run.seed_folder(seed) / "metrics.csv").open(newline="") as file:
-            rows = list(csv.DictReader(file))
-        best = run.scores(seed)["best_step"]
-        every = -(-len(rows) // CURVE_POINTS)
-        kept = [row for i, row in enumerate(rows, 1) if i % every == 0 or i in (1, best, len(rows))]
-        columns = {name: [round(float(row[name]), 4) for row in kept] for name in ("loss", "val_loss", "val")}
-        curves.append({"seed": seed, "best_step": best, "step": [int(row["step"]) for row in kept], **columns})
+        history, best = run.history(seed), run.scores(seed)["best_step"]
+        steps = len(history["val"])
+        every = -(-steps // CURVE_POINTS)
+        kept = [i for i in range(1, steps + 1) if i % every == 0 or i in (1, best, steps)]
+        columns = {name: [round(column[i - 1], 4) for i in kept] for name, column in history.items()}
+        curves.append({"seed": seed, "best_step": best, "step": kept, **columns})
     return curves
 
 
@@ -198,10 +193,10 @@ def _mille(shares: np.ndarray) -> list[int]:
     return np.rint(1000 * shares).astype(int).tolist()
 
 
-def _likeliest(chances: np.ndarray, most: int = 5) -> list[int]:
+def _likeliest(probabilities: np.ndarray, most: int = 5) -> list[int]:
     """Class and probability of the likeliest classes, one after the other."""
-    classes = np.argsort(-chances, kind="stable")[:most]
-    return np.stack([classes, _mille(chances[classes])], axis=1).ravel().tolist()
+    classes = np.argsort(-probabilities, kind="stable")[:most]
+    return np.stack([classes, _mille(probabilities[classes])], axis=1).ravel().tolist()
 
 
 def _truth(graph: Graph, node: int) -> int | list[int]:
@@ -213,11 +208,11 @@ def _split(graph: Graph, node: int) -> int:
     return next((i for i, split in enumerate(SPLITS) if split and getattr(graph, split)[node]), 0)
 
 
-def _wrong(graph: Graph, chances: np.ndarray) -> np.ndarray:
+def _wrong(graph: Graph, probabilities: np.ndarray) -> np.ndarray:
     """Nodes outside training whose label is known and was not predicted."""
     if graph.multilabel:
-        return (graph.val | graph.test) & ((chances > 0.5) != (graph.labels > 0)).any(axis=1)
-    return ~graph.train & (graph.labels != UNKNOWN) & (chances.argmax(axis=1) != graph.labels)
+        return (graph.val | graph.test) & ((probabilities > 0.5) != (graph.labels > 0)).any(axis=1)
+    return ~graph.train & (graph.labels != UNKNOWN) & (probabilities.argmax(axis=1) != graph.labels)
 
 
 def _first(*orders: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The map: the hidden layer of every node in two dimensions, as in the paper's figure."""
+"""The map: the hidden layer of every node in two dimensions, as in the paper's t-SNE figure."""
 
 from __future__ import annotations
 

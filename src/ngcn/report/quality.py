@@ -12,17 +12,17 @@ BINS = 10
 MATRIX_CLASSES = 20  # a larger confusion matrix is unreadable
 
 
-def quality(graph: Graph, chances: np.ndarray) -> dict[str, Any]:
+def quality(graph: Graph, probabilities: np.ndarray) -> dict[str, Any]:
     """Confusion matrix (single-label, up to 20 classes), scores by class and reliability.
 
     They are those of the test nodes, or of the validation nodes if there are no test nodes.
 
     Args:
-        chances: ``(nodes, classes)`` probabilities.
+        probabilities: ``(nodes, classes)`` probabilities.
     """
     split = "test" if graph.test.any() else "val"
     mask = getattr(graph, split)
-    p, labels = chances[mask], graph.labels[mask]
+    p, labels = probabilities[mask], graph.labels[mask]
     if graph.multilabel:
         predicted, true = p > 0.5, labels > 0
         matrix = None

@@ -1,4 +1,4 @@
-"""Ctrl-C and `kill` wait for the end of the step, so that they leave a checkpoint to continue from."""
+"""Ctrl-C and `kill` wait for the end of the step, so that a checkpoint is written to continue from."""
 
 from __future__ import annotations
 
@@ -11,37 +11,35 @@ from types import FrameType
 
 
 class Interrupted(KeyboardInterrupt):
-    """Training was asked to stop and did; ``signum`` is the signal that asked, ``remedy`` says how to go on."""
+    """A signal stopped the work. ``remedy`` says how to continue; ``folder`` is the run folder, if there is one."""
 
-    def __init__(self, signum: int = signal.SIGINT, remedy: str = "") -> None:
+    def __init__(self, signum: int = signal.SIGINT, remedy: str = "", folder: Path | None = None) -> None:
         super().__init__(f"Stopped by {signal.Signals(signum).name}{remedy and f'; {remedy}'}.")
-        self.signum = signum
+        self.signum, self.folder = signum, folder
 
 
 class Signals:
-    """Remembers the signal that came, if any."""
+    """The signal that was received, if any."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
         self.signum: int | None = None
 
     def receive(self, signum: int, frame: FrameType | None) -> None:
-        if self.signum is not None:  # asked twice: end at once
+        if self.signum is not None:  # the second one: stop at once
             raise KeyboardInterrupt
         self.signum = signum
 
     def check(self) -> None:
         if self.signum is not None:
-            raise Interrupted(
-                self.signum, f"continue with `ngcn train --resume --out {self.folder}`" if self.folder else ""
-            )
+            raise Interrupted(self.signum, "continue with `resume=True`" if self.folder else "", self.folder)
 
 
 @contextmanager
 def graceful(folder: Path | None = None) -> Iterator[Signals]:
-    """While this is open, SIGINT and SIGTERM are only remembered; the second one ends the process at once.
+    """While this is open, SIGINT and SIGTERM are only recorded; a second one stops the process at once.
 
-    ``folder`` is the run folder that can be continued, for the message.
+    ``folder`` is the run folder to continue, for the message.
     """
     signals = Signals(folder)
     with _handler(signals.receive):

@@ -1,61 +1,64 @@
-"""`TrainedOn`: what a run folder remembers of its graph, so that its weights can be used on others."""
+"""`Card`: what a model must know about the graph it was trained on, and its file, ``graph.json``."""
 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ngcn import __version__
-from ngcn.graph import Graph
-from ngcn.training._files import write_json
-from ngcn.training.checkpoint import RunError
-from ngcn.training.setup import Preparation
+from ngcn.config import Config
+from ngcn.errors import RunError
+from ngcn.files import write_json
+from ngcn.graph import Graph, Schema
+from ngcn.model.preparation import Preparation, prepare
 
-FORMAT = 2  # of graph.json; one more when older versions of ngcn could not read it rightly
+FORMAT = 2  # of graph.json; raised when older versions of ngcn would misread it
 
 
 @dataclass(frozen=True)
-class TrainedOn:
-    """The file ``graph.json`` of a run.
+class Card:
+    """The names, sizes and feature preparation of the graph trained on.
 
-    ``id_type`` is "integer", "number" or "text"; ``fingerprint`` tells whether a graph is the very one trained on.
+    ``fingerprint`` identifies the graph; ``node_columns`` is that of :class:`~ngcn.Graph`.
     """
 
     version: str
     name: str
     nodes: int
     multilabel: bool
-    id_type: str
     fingerprint: str
     class_names: tuple[str, ...]
     feature_names: tuple[str, ...]
     preparation: Preparation
-    node_columns: int = 0  # as in `Graph`; graph.json of format 1 has none
+    node_columns: int = 0  # format 1 has none
 
     @classmethod
-    def of(cls, graph: Graph, preparation: Preparation) -> TrainedOn:
-        assert graph.node_ids is not None and graph.class_names is not None and graph.feature_names is not None
+    def of(cls, graph: Graph, config: Config) -> Card:
         return cls(
             version=__version__,
             name=graph.name,
             nodes=graph.nodes,
             multilabel=graph.multilabel,
-            id_type={"i": "integer", "u": "integer", "f": "number"}.get(graph.node_ids.dtype.kind, "text"),
             fingerprint=graph.fingerprint(),
             class_names=tuple(graph.class_names),
             feature_names=tuple(graph.feature_names),
-            preparation=preparation,
+            preparation=prepare(graph, config),
             node_columns=graph.node_columns,
         )
 
+    @property
+    def schema(self) -> Schema:
+        """What a graph is read by that the model is used on."""
+        return Schema(self.class_names, self.feature_names, self.multilabel, self.node_columns)
+
     def save(self, path: Path) -> None:
-        values: dict[str, Any] = {"format": FORMAT} | {f.name: getattr(self, f.name) for f in fields(self)}
+        values: dict[str, Any] = {"format": FORMAT, **asdict(self)}
         numbered = tuple(map(str, range(len(self.feature_names))))
-        if self.feature_names == numbered:  # as many as nodes, where there are no features
+        if self.feature_names == numbered:  # a graph without features has as many as nodes
             values["feature_names"] = len(numbered)
         how, mean, deviation = self.preparation
         values["preparation"] = {"how": how}
@@ -64,14 +67,15 @@ class TrainedOn:
         write_json(path, values)
 
     @classmethod
-    def read(cls, path: Path) -> TrainedOn:
+    def read(cls, path: Path) -> Card:
         try:
             values = json.loads(path.read_text(encoding="utf-8"))
             if values.pop("format") > FORMAT:
                 raise RunError(
-                    f"{path.parent} was made by ngcn {values['version']}, and this is {__version__}, which does not "
-                    "know that form; install the newer version."
+                    f"{path.parent} was written by ngcn {values['version']}, a newer version than this, {__version__}; "
+                    "upgrade ngcn to read it."
                 )
+            values.pop("id_type", None)  # written by 0.2.0
             how = values["preparation"].pop("how")
             arrays = {name: np.array(row, np.float32) for name, row in values["preparation"].items()}
             names = values["feature_names"]

@@ -8,14 +8,12 @@ import json
 from collections.abc import Callable
 from importlib.resources import files
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ngcn.files import write_text
+from ngcn.graph import Graph
 from ngcn.report.gather import gather
-from ngcn.training._files import write_text
-
-if TYPE_CHECKING:
-    from ngcn.graph import Graph
-    from ngcn.training import Run
+from ngcn.runs import Run
 
 SCRIPTS = ("dom.js", "charts.js", "map.js", "node.js", "main.js")  # in this order, as one
 
@@ -32,14 +30,11 @@ def write_report(
 
     Args:
         run: the run or its folder.
-        out: the file; ``report.html`` in the run folder if not given.
-        explain: how many nodes get their neighbours and features into the page, the least certain first; if not given,
-            200 or, for large graphs, fewer.
-        graph: the graph of the run, where it is at hand already.
+        out: the file; ``report.html`` in the run folder if None.
+        explain: the number of nodes to explain in full, the least certain first; 200 if None, fewer for large graphs.
+        graph: the graph of the run, if it is loaded already.
         on_progress: called with a few words whenever another part begins.
     """
-    from ngcn.training import Run
-
     run = run if isinstance(run, Run) else Run.open(run)
     path = Path(out) if out else run.folder / "report.html"
     data = gather(run, run.graph() if graph is None else graph, explain, on_progress or (lambda _: None))

@@ -1,0 +1,285 @@
+"""`Config`: every setting of a run, checked when it is made. Imports no torch, so that help and errors are quick."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ngcn import checks
+from ngcn.data.catalog import is_path
+from ngcn.errors import ConfigError
+from ngcn.registry import (
+    ALIASES,
+    CLASSIFIERS,
+    DEFAULT_MODEL,
+    MODELS,
+    RECIPES,
+    SHARED,
+    ModelSpec,
+    baseline_names,
+    load,
+    network_names,
+)
+from ngcn.text import did_you_mean
+from ngcn.yaml_file import read_yaml, yaml_value
+
+if TYPE_CHECKING:
+    from ngcn.baselines import Baseline
+
+MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose defaults differ most between models
+NETWORK_SETTINGS = tuple(SHARED)  # a baseline has none of these
+FILE_SETTINGS = ("edges", "feature_table", "label", "one_hot", "ignore", "multilabel")  # how files are read
+FEATURES = ("auto", "bag", "unit", "row", "standard", "none")
+DEVICES = ("cpu", "cuda", "mps")
+MOST_SEEDS = 2**32  # torch's generator takes no larger seed
+
+
+def _setting(default: Any, check: checks.Check, panel: str, help: str) -> Any:
+    """A field with its check. ``help`` is also its comment in config.yaml and its text in ``ngcn train --help``, under
+    the heading ``panel``."""
+    return field(default=default, metadata={"check": check, "panel": panel, "help": help})
+
+
+def _split(name: str, value: Any) -> str:
+    from ngcn.data.splits import per_class  # here: it imports numpy
+
+    per_class(value)
+    return "given" if value == "planetoid" else value
+
+
+def _dataset(name: str, value: Any) -> str:
+    value = checks.text(name, value)
+    return checks.path(name, value) if is_path(value) else value
+
+
+@dataclass(frozen=True, kw_only=True)
+class Config:
+    """The settings of a run. ``None`` stands for the default of the model or the recipe, and is replaced by it.
+
+    A baseline has none of the settings of a network: they stay ``None``. It has ``settings`` of its own.
+
+    Example:
+        >>> Config(model="gcn").powers, Config(powers=3).powers, Config(powers=[0, 2]).powers
+        ((1,), (0, 1, 2), (0, 2))
+        >>> Config(lr=-1)
+        Traceback (most recent call last):
+        ...
+        ngcn.errors.ConfigError: lr must be a number above 0, not -1.
+    """
+
+    dataset: str = _setting(
+        "cora", _dataset, "Data", "The graph to train on: one of `ngcn datasets`, or a folder or file of your own."
+    )
+    edges: str | None = _setting(None, checks.path, "Data", "The table of edges, where the graph is a table of nodes.")
+    feature_table: str | None = _setting(None, checks.path, "Data", "A table of sparse features: id, feature, value.")
+    label: str = _setting("label", checks.text, "Data", "The column of the nodes that holds their labels.")
+    one_hot: tuple[str, ...] = _setting(
+        (), checks.names, "Data", "A text column to encode one-hot; may be given several times."
+    )
+    ignore: tuple[str, ...] = _setting(
+        (), checks.names, "Data", "A column of the nodes to leave out; may be given several times."
+    )
+    multilabel: bool = _setting(False, checks.boolean, "Data", "Nodes have several labels, separated by |.")
+    split: str = _setting(
+        "given",
+        _split,
+        "Data",
+        "Training, validation and test nodes: given (the split in the data; without one, half of each class trains) or "
+        "random:N (N training nodes per class).",
+    )
+    features: str = _setting(
+        "auto",
+        checks.choice(FEATURES),
+        "Data",
+        "How features are prepared: bag (1 where a feature is not 0, rows sum to 1), unit (the same, rows of length 1), "
+        "row (rows sum to 1), standard (columns with mean 0 and standard deviation 1) or none. auto takes bag for "
+        "sparse and for 0/1 features (unit if nodes have more than 64 of them, none if one is negative), else standard.",
+    )
+
+    model: str = _setting(
+        DEFAULT_MODEL,
+        checks.choice(MODELS),
+        "Model",
+        f"{', '.join(network_names())}; or a baseline: {', '.join(baseline_names())}.",
+    )
+    settings: Mapping[str, Any] = _setting(
+        None, lambda name, value: value, "Model", "A setting of a baseline, such as alpha=0.9; see docs/baselines.md."
+    )
+    powers: tuple[int, ...] = _setting(
+        None, checks.powers, "Model", "Powers of Â: a number K for 0 to K-1, or a list of powers."
+    )
+    replicas: int = _setting(None, checks.whole(1), "Model", "Towers per power, each with its own weights.")
+    classifier: str = _setting(
+        None, checks.choice(CLASSIFIERS), "Model", f"How towers are combined: {', '.join(CLASSIFIERS)}."
+    )
+    hidden: int = _setting(None, checks.whole(1), "Model", "Hidden units of each layer of a tower.")
+    layers: int = _setting(None, checks.whole(1), "Model", "Layers of a tower.")
+
+    recipe: str = _setting(
+        "paper",
+        checks.choice(RECIPES),
+        "Training",
+        "How to train: " + "; ".join(f"{name} ({spec.summary})" for name, spec in RECIPES.items()) + ".",
+    )
+    steps: int = _setting(None, checks.whole(1), "Training", "The maximal number of training steps (full batch).")
+    lr: float = _setting(None, checks.positive, "Training", "Learning rate of Adam.")
+    dropout: float = _setting(None, checks.dropout, "Training", "Probability of dropping an input of a layer.")
+    l2: float = _setting(None, checks.not_negative, "Training", "Weight of the L2 penalty, the sum of squared weights.")
+    intermediate: bool = _setting(
+        None, checks.boolean, "Training", "Add the loss of every tower to that of their mixture."
+    )
+    patience: int | None = _setting(
+        None, checks.whole(1), "Training", "Stop early after this many steps without a better validation score."
+    )
+
+    seed: int = _setting(0, checks.whole(0), "Training", "The first seed; it also draws a random split.")
+    seeds: int = _setting(1, checks.whole(1), "Training", "How many seeds to train: seed, seed + 1, ...")
+    device: str = _setting("cpu", checks.choice(DEVICES), "Training", "Where to train: cpu, cuda or mps.")
+
+    def __post_init__(self) -> None:
+        if isinstance(self.model, str) and self.model in ALIASES:
+            self._set(**_without_alias(self.model, self.settings))
+        checks.choice(MODELS)("model", self.model)
+        checks.choice(RECIPES)("recipe", self.recipe)
+        spec = MODELS[self.model]
+        if spec.baseline is not None:
+            self._set(settings=_baseline_settings(self, load(spec.baseline)))
+        else:
+            self._take_defaults(spec)
+        for setting in fields(self):
+            if (value := getattr(self, setting.name)) is not None:
+                self._set(**{setting.name: setting.metadata["check"](setting.name, value)})
+        if (last := self.seed + self.seeds - 1) >= MOST_SEEDS:
+            raise ConfigError(f"seed must be below {MOST_SEEDS}, and the last one would be {last}.")
+        many = {"gcn": "ngcn", "sage": "nsage"}.get(self.model)
+        if many and self.classifier == "identity" and self.towers > 1:
+            raise ConfigError(
+                f"The identity classifier takes a single tower, but powers and replicas make {self.towers}; use "
+                f"`model='{many}'`, or combine them with `classifier='attention'`."
+            )
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _take_defaults(self, spec: ModelSpec) -> None:
+        """Replace None: the recipe's default goes before the model's, and that before the shared one."""
+        if self.settings:
+            raise ConfigError(f"settings are for baselines, and {self.model} is a network.")
+        recipe = RECIPES[self.recipe].defaults
+        defaults = {**SHARED, **spec.defaults, **recipe}
+        if self.model == "custom":  # these say how a network is built, which it is already
+            defaults |= dict.fromkeys((*MODEL_SETTINGS, "hidden", "dropout"))
+        values = {name: defaults[name] for name in NETWORK_SETTINGS if getattr(self, name) is None}
+        if self.features == "auto" and "features" in recipe:
+            values["features"] = recipe["features"]
+        self._set(settings={}, **values)
+
+    @property
+    def graph_name(self) -> str:
+        """The dataset, or the last part of its path without its ending."""
+        return Path(self.dataset).resolve().name.lstrip(".").split(".")[0] if "/" in self.dataset else self.dataset
+
+    @property
+    def is_baseline(self) -> bool:
+        return MODELS[self.model].baseline is not None
+
+    @property
+    def towers(self) -> int:
+        """The number of graph models; 0 for a baseline."""
+        return 0 if self.is_baseline else len(self.powers) * self.replicas
+
+    @property
+    def progress_steps(self) -> int:
+        """The steps of a seed as progress counts them; a baseline is fitted in one."""
+        return self.steps or 1
+
+    @property
+    def name(self) -> str:
+        """A short name for the run, such as ``cora-ngcn-attention-K6-r4``."""
+        name = f"{self.graph_name}-{self.model}" + ("" if self.recipe == "paper" else f"-{self.recipe}")
+        spec = MODELS[self.model]
+        if self.is_baseline or self.model == "custom":
+            return name
+        if self.classifier == "identity" and self.powers == checks.powers("powers", spec.defaults.get("powers", 6)):
+            return name
+        return f"{name}-{self.classifier}-{self.powers_text('K', 'P', '+')}-r{self.replicas}"
+
+    def powers_text(self, several: str = "K=", listed: str = "powers ", separator: str = ", ") -> str:
+        """The powers in short: ``K=6`` for 0 to 5, else ``powers 0, 2``."""
+        if self.powers == tuple(range(len(self.powers))):
+            return f"{several}{len(self.powers)}"
+        return listed + separator.join(map(str, self.powers))
+
+    @classmethod
+    def from_file(cls, path: Path | str, **given: Any) -> Config:
+        """Read YAML. Settings ``given`` here override the file's; what neither has takes its default."""
+        values, known = read_yaml(path), [f.name for f in fields(cls)]
+        for key in values:
+            if key not in known:
+                hint = did_you_mean(str(key), known, cutoff=0.5) or f"the settings are {', '.join(known)}."
+                raise ConfigError(f"The config file {path} has the unknown key {key!r}; {hint}")
+        try:
+            of_file = cls(**values)  # so that the file is blamed for its own mistakes only
+        except ConfigError as error:
+            raise ConfigError(f"In the config file {path}, {error}") from None
+        if "model" in given and given["model"] != of_file.model:
+            # The file is about another model. A stored config lists all settings, those at their default too: these and
+            # the settings that are particular to a model are left to the new one.
+            default = cls(model=of_file.model, recipe=of_file.recipe)
+            at_default = {name for name in NETWORK_SETTINGS if getattr(of_file, name) == getattr(default, name)}
+            new_is_baseline = given["model"] in MODELS and MODELS[given["model"]].baseline is not None
+            dropped = {"settings", *(NETWORK_SETTINGS if new_is_baseline else MODEL_SETTINGS), *at_default}
+            values = {key: value for key, value in values.items() if key not in dropped}
+        return cls(**{**values, **given})
+
+    def differences(self, other: Config) -> list[str]:
+        mine, theirs = self.to_dict(), other.to_dict()
+        return [f"{key} is {mine[key]}, not {theirs[key]}" for key in mine if mine[key] != theirs[key]]
+
+    def to_dict(self) -> dict[str, Any]:
+        return {name: list(value) if isinstance(value, tuple) else value for name, value in asdict(self).items()}
+
+    def to_yaml(self) -> str:
+        """Every setting with its comment; :meth:`from_file` reads it back to an equal config."""
+        lines = ["# ngcn train --config config.yaml"]
+        unused = NETWORK_SETTINGS if self.is_baseline else ("settings",)
+        values = self.to_dict()
+        for setting in fields(self):
+            if setting.name not in unused:
+                line = f"{setting.name}: {yaml_value(values[setting.name])}"
+                lines.append(f"{line:<32}  # {setting.metadata['help']}")
+        return "\n".join(lines) + "\n"
+
+
+def _without_alias(alias: str, settings: Any) -> dict[str, Any]:
+    """The settings that another name of a model stands for. gcn-kipf was a baseline once, with settings of its own."""
+    values: dict[str, Any] = dict(ALIASES[alias])
+    own = checks.mapping("settings", settings)
+    names = {"window": "patience"} | {name: name for name in ("hidden", "dropout", "lr", "l2", "steps")}
+    for name, value in own.items():
+        if name not in names:
+            raise ConfigError(f"{alias} has no setting {name!r}; its settings are {', '.join(names)}.")
+        # Its L2 penalty was l2 / 2 times the sum of squares
+        values[names[name]] = checks.not_negative("l2", value) / 2 if name == "l2" else value
+    return {**values, "settings": None}
+
+
+def _baseline_settings(config: Config, baseline: type[Baseline]) -> dict[str, Any]:
+    """All settings of a baseline, with the type of their default."""
+    name, defaults = config.model, {f.name: f.default for f in fields(baseline)}
+    known = f"its own settings are {', '.join(defaults)}." if defaults else "it has no settings."
+    given = [setting for setting in NETWORK_SETTINGS if getattr(config, setting) is not None]
+    given += [setting for setting, default in (("recipe", "paper"), ("device", "cpu")) if getattr(config, setting) != default]
+    if given:
+        raise ConfigError(f"{given[0]} does not apply to the baseline {name}; {known}")
+    if config.features != "auto" and not baseline.reads_features:
+        raise ConfigError(f"features does not apply to the baseline {name}, which uses the edges alone.")
+    values = {}
+    for key, value in checks.mapping("settings", config.settings).items():
+        if key not in defaults:
+            raise ConfigError(f"The baseline {name} has no setting {key!r}; {known}")
+        values[key] = checks.like(defaults[key])(key, value)
+    return asdict(baseline(**values))

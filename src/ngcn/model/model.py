@@ -1,0 +1,243 @@
+"""`Model`: a trained network with everything needed to use it. Training returns it, and a run folder stores it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from hashlib import sha256
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load as read_tensors
+from safetensors.torch import save as write_tensors
+from torch import Tensor
+
+from ngcn.config import FILE_SETTINGS, Config
+from ngcn.errors import GraphError, ModelError, RunError
+from ngcn.files import atomic, write_text
+from ngcn.graph import Graph, load_for_model
+from ngcn.model.card import Card
+from ngcn.nn import Network, build_network
+from ngcn.ops import Features, Operator, normalize
+from ngcn.registry import title_of
+from ngcn.scoring import probabilities, scores
+
+TABLE = "graph_models.probabilities"  # the tensor that a baseline stores in place of weights
+Forward = Callable[[Tensor | None], Tensor]  # nodes -> their logits; None for all nodes
+LEAST = 1e-12  # probabilities below are raised to this, so that their logarithm is finite
+
+
+class Model:
+    """A trained network, and how to use it: feature preparation, normalisation of Â, names of classes and features.
+
+    Args:
+        network: the network.
+        config: the settings it was trained with.
+        card: what it knows about the graph it was trained on.
+
+    Example:
+        >>> from ngcn import Config, load_dataset, train
+        >>> cora = load_dataset("cora")
+        >>> model = train(cora, Config(model="gcn", steps=20)).model
+        >>> model.predict_proba(cora).shape, model.predict(cora)[:2].tolist()
+        ((2708, 7), ['Neural_Networks', 'Rule_Learning'])
+        >>> folder = getfixture("tmp_path") / "model"
+        >>> model.save(folder)
+        >>> bool((Model.load(folder).predict_proba(cora) == model.predict_proba(cora)).all())
+        True
+    """
+
+    def __init__(self, network: Network, config: Config, card: Card) -> None:
+        self.config, self.card = config, card
+        self._network = network
+
+    @classmethod
+    def build(cls, card: Card, config: Config, network: Network | None = None) -> Model:
+        """A model with fresh parameters, drawn from torch's default generator; or one around a network of your own."""
+        features, classes = len(card.feature_names), len(card.class_names)
+        if network is None:
+            structure = ("powers", "replicas", "classifier", "hidden", "layers", "dropout")
+            network = build_network(
+                config.model,
+                features,
+                classes,
+                multilabel=card.multilabel,
+                **{name: getattr(config, name) for name in structure},
+            )
+        elif (network.features, network.classes) != (features, classes):
+            raise ModelError(
+                f"The network takes {network.features} features and {network.classes} classes, but {card.name!r} has "
+                f"{features} and {classes}."
+            )
+        return cls(network, config, card)
+
+    @property
+    def network(self) -> Network:
+        """The network; an error for a baseline, which has none."""
+        return self._network
+
+    @property
+    def class_names(self) -> tuple[str, ...]:
+        return self.card.class_names
+
+    @property
+    def feature_names(self) -> tuple[str, ...]:
+        return self.card.feature_names
+
+    @property
+    def multilabel(self) -> bool:
+        return self.card.multilabel
+
+    def inputs(self, graph: Graph, *, directed: bool = False) -> tuple[Operator, Features]:
+        """Â and X of a graph, normalised and prepared as in training; ``directed`` keeps the direction of edges."""
+        if graph.features.shape[1] != len(self.feature_names):
+            raise GraphError(
+                f"The graph {graph.name!r} has {graph.features.shape[1]} features, but the model was trained with "
+                f"{len(self.feature_names)}; they must be the same, in the same order."
+            )
+        A_hat = normalize(graph.adjacency, self.network.normalization, directed=directed)
+        return A_hat, Features(self.card.preparation(graph.features))
+
+    def forward(self, graph: Graph, *, directed: bool = False) -> Forward:
+        """The function that maps nodes to logits on this graph; Â and X are computed once, here."""
+        A_hat, X = self.inputs(graph, directed=directed)
+        network = self.network.eval()
+        return lambda rows: network(A_hat, X, rows)
+
+    @torch.no_grad()
+    def logits(self, graph: Graph, rows: np.ndarray | None = None, *, directed: bool = False) -> Tensor:
+        """The logits of the nodes ``rows``, or of all nodes: ``(rows, classes)``."""
+        return self.forward(graph, directed=directed)(None if rows is None else torch.from_numpy(rows)).cpu()
+
+    def predict_proba(self, graph: Graph, rows: np.ndarray | None = None) -> np.ndarray:
+        """The class probabilities, ``(rows, classes)``; for multi-label, that of each class by itself."""
+        return probabilities(self.logits(graph, rows), self.multilabel).numpy()
+
+    def predict(self, graph: Graph, rows: np.ndarray | None = None) -> np.ndarray:
+        """The name of the most probable class of each node; for multi-label, a 0/1 matrix ``(rows, classes)``."""
+        p = self.predict_proba(graph, rows)
+        if self.multilabel:
+            return (p > 0.5).astype(int)
+        return np.array(self.class_names, dtype=object)[p.argmax(axis=1)]
+
+    @torch.no_grad()
+    def evaluate(self, graph: Graph, *splits: str) -> dict[str, dict[str, float]]:
+        """All scores by name on each of these splits: train, val or test. Empty for a split without nodes."""
+        forward, found = self.forward(graph), {}
+        for split in splits:
+            rows = torch.from_numpy(getattr(graph, split).nonzero()[0])
+            found[split] = scores(forward(rows).cpu(), torch.from_numpy(graph.labels)[rows]) if len(rows) else {}
+        return found
+
+    def scale_weights(self) -> dict[int, float] | None:
+        """How much each power of Â counts; None where powers have no weights."""
+        return self.network.scale_weights()
+
+    def read_graph(self, path: str, *, edges: str | None = None, feature_table: str | None = None) -> Graph:
+        """A graph in files to use the model on, read as the one it was trained on. Its labelled nodes are test nodes.
+
+        Missing or unknown features raise an error, except for the values of one-hot columns and sparse features.
+        """
+        files = {name: getattr(self.config, name) for name in FILE_SETTINGS}
+        graph = load_for_model(path, self.card.schema, **{**files, "edges": edges, "feature_table": feature_table})
+        if graph.multilabel != self.multilabel:
+            several = "several labels" if graph.multilabel else "one label"
+            raise ModelError(f"{path} has {several} per node, unlike the graph that the model was trained on.")
+        return graph
+
+    def state(self) -> dict[str, Tensor]:
+        """The tensors to store."""
+        return {name: value.detach().cpu().contiguous() for name, value in self.network.state_dict().items()}
+
+    def write_weights(self, path: Path) -> str:
+        """Write the tensors and return their checksum."""
+        content = write_tensors(self.state())
+        with atomic(path) as temporary:
+            temporary.write_bytes(content)
+        return sha256(content).hexdigest()
+
+    @classmethod
+    def read_weights(
+        cls, path: Path, card: Card, config: Config, *, network: Network | None = None, checksum: str | None = None
+    ) -> Model:
+        """The model whose tensors are in a file.
+
+        Args:
+            network: the network, if it was not built by name.
+            checksum: what :meth:`write_weights` returned; not compared if None.
+        """
+        try:
+            content = path.read_bytes()
+            if checksum is not None and sha256(content).hexdigest() != checksum:
+                raise RunError(f"{path} is damaged: its checksum is not that of the file that training wrote; train again.")
+            tensors = read_tensors(content)
+            if TABLE in tensors:
+                return FittedBaseline(tensors[TABLE], config, card)
+            if config.model == "custom" and network is None:
+                raise ModelError(f"{path} holds the weights of a network of your own; pass that network as `network`.")
+            model = cls.build(card, config, network)
+            model.network.load_state_dict(tensors)
+            return model
+        except OSError as error:
+            raise RunError(f"The weights {path} cannot be read: {error.strerror}.") from None
+        except (SafetensorError, RuntimeError):
+            raise RunError(
+                f"{path} is damaged, or does not belong to a {title_of(config.model)} with these settings; train again."
+            ) from None
+
+    def save(self, folder: Path | str) -> None:
+        """Write the model to a folder: ``weights.safetensors``, ``graph.json`` and ``config.yaml``."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        self.write_weights(folder / "weights.safetensors")
+        self.card.save(folder / "graph.json")
+        write_text(folder / "config.yaml", self.config.to_yaml())
+
+    @classmethod
+    def load(cls, folder: Path | str, *, network: Network | None = None) -> Model:
+        """Read what :meth:`save` wrote. A network of your own is passed as ``network``; its parameters are replaced."""
+        folder = Path(folder)
+        for name in ("config.yaml", "graph.json", "weights.safetensors"):
+            if not (folder / name).exists():
+                remedy = "; a run folder is opened with Run.open(folder).model()" if name == "weights.safetensors" else ""
+                raise RunError(f"{folder} holds no model: it has no {name}{remedy}.")
+        card, config = Card.read(folder / "graph.json"), Config.from_file(folder / "config.yaml")
+        return cls.read_weights(folder / "weights.safetensors", card, config, network=network)
+
+    def __repr__(self) -> str:
+        return f"Model({title_of(self.config.model, self.config.recipe)!r}, trained on {self.card.name!r})"
+
+
+class FittedBaseline(Model):
+    """A baseline as a model: the class probabilities of the nodes that it was fitted on.
+
+    Args:
+        table: ``(nodes, classes)`` probabilities.
+    """
+
+    def __init__(self, table: Tensor, config: Config, card: Card) -> None:
+        self.table, self.config, self.card = table, config, card
+
+    @property
+    def network(self) -> Network:
+        raise ModelError(
+            f"{title_of(self.config.model)} is a baseline without a network, so it cannot be explained, exported or "
+            "reported on; train a network, such as `model='ngcn'`."
+        )
+
+    def forward(self, graph: Graph, *, directed: bool = False) -> Forward:
+        if graph.fingerprint() != self.card.fingerprint:
+            raise ModelError(
+                f"{title_of(self.config.model)} can only predict the graph that it was fitted on, {self.card.name!r}, "
+                f"and {graph.name!r} is another; fit it on that graph, or train a network."
+            )
+        P = self.table.clamp(min=LEAST)
+        logits = P.log() - (1 - P).clamp(min=LEAST).log() if self.multilabel else P.log()
+        return lambda rows: logits if rows is None else logits[rows]
+
+    def scale_weights(self) -> None:
+        """A baseline has no powers."""
+
+    def state(self) -> dict[str, Tensor]:
+        return {TABLE: self.table}

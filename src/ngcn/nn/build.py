@@ -1,0 +1,55 @@
+"""From the name of a model to its network ("Generalization to other Graph Models" in the paper)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ngcn.checks import choice
+from ngcn.errors import ConfigError
+from ngcn.nn.network import Network
+from ngcn.registry import MODELS, SHARED, load
+
+
+def build_network(
+    model: str,
+    features: int,
+    classes: int,
+    *,
+    powers: int | Sequence[int] | None = None,
+    replicas: int | None = None,
+    classifier: str | None = None,
+    hidden: int = 16,
+    layers: int | None = None,
+    dropout: float = 0.5,
+    multilabel: bool = False,
+) -> Network:
+    """The network that a name of :data:`ngcn.registry.MODELS` stands for; None takes the model's default.
+
+    A tower has `layers` layers. All have `hidden` outputs but the last, which has one per class; DCNN's single layer
+    has `hidden` outputs, as in the paper.
+
+    Example:
+        >>> build_network("gcn", features=1433, classes=7).tower_powers
+        (1,)
+        >>> build_network("ngcn", features=1433, classes=7, powers=3, replicas=1).tower_powers
+        (0, 1, 2)
+    """
+    spec = MODELS[choice(MODELS)("model", model)]
+    if spec.graph_model is None:
+        raise ConfigError(f"{model} is not a network that can be built by name; pass yours as `network`.")
+    defaults = {**SHARED, **spec.defaults}
+    layers = defaults["layers"] if layers is None else layers
+    if spec.hidden_outputs and layers != 1:
+        raise ConfigError(f"{spec.title} has one layer, not {layers}; with more it is ngcn.")
+    return Network(
+        load(spec.graph_model),
+        features,
+        classes,
+        powers=defaults["powers"] if powers is None else powers,
+        replicas=defaults["replicas"] if replicas is None else replicas,
+        widths=(hidden,) if spec.hidden_outputs else (*[hidden] * (layers - 1), classes),
+        classifier=classifier or defaults["classifier"],
+        dropout=dropout,
+        multilabel=multilabel,
+        normalization=spec.normalization,
+    )

@@ -1,0 +1,181 @@
+"""What the settings `model`, `classifier` and `recipe` may name. A new one is one file, and one line here.
+
+Help, the checks of a config, training, explanations, export and the estimator all read these three tables. An entry
+names its implementation as "module:attribute"; it is imported when it is needed, so that help is printed without torch.
+Code of your own may add the object itself::
+
+    from ngcn import MODELS, ModelSpec
+
+    MODELS["gatv2"] = ModelSpec("N-GATv2", "Network of GATv2 layers", EachTower(GATv2), defaults={"powers": 3})
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any
+
+DEFAULT_MODEL = "ngcn"
+
+# The defaults that most models and recipes share; None for patience means that training never stops early.
+SHARED: Mapping[str, Any] = {
+    "powers": 6,
+    "replicas": 4,
+    "classifier": "attention",
+    "hidden": 16,
+    "layers": 2,
+    "steps": 600,
+    "lr": 0.01,
+    "dropout": 0.5,
+    "l2": 1e-5,
+    "intermediate": False,
+    "patience": None,
+}
+
+
+@dataclass(frozen=True)
+class ModelSpec:
+    """A named model: a network of graph models, or a baseline.
+
+    Args:
+        title: the name in tables.
+        summary: a few words for `ngcn train --help` and the docs.
+        graph_model: makes the graph models of all towers: `GCN`, `SAGE`, or `EachTower` around a layer of your own.
+            None for a baseline, and for the networks that are passed to `train` directly.
+        baseline: the class of a baseline, see `ngcn.baselines.Baseline`.
+        normalization: which Â the graph models take: symmetric, row or laplacian.
+        hidden_outputs: towers have one layer, which ends in hidden units and not in classes.
+        exports: `ngcn export` knows how to write it in plain PyTorch.
+        defaults: settings that differ from those that models share.
+    """
+
+    title: str
+    summary: str = ""
+    graph_model: str | Callable[..., Any] | None = None
+    baseline: str | type | None = None
+    normalization: str = "symmetric"
+    hidden_outputs: bool = False
+    exports: bool = False
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def takes_new_nodes(self) -> bool:
+        """Whether nodes that training has not seen can be linked to a trained graph, as the estimator does."""
+        return self.graph_model is not None and self.normalization != "laplacian"
+
+
+@dataclass(frozen=True)
+class RecipeSpec:
+    """A named recipe: what training minimises, which step it keeps, and its own default settings."""
+
+    summary: str
+    recipe: str | Callable[..., Any]
+    defaults: Mapping[str, Any] = field(default_factory=dict)
+
+
+def load(entry: Any) -> Any:
+    """The object that an entry of a registry stands for.
+
+    >>> load("ngcn.text:count")(2, "seed")
+    '2 seeds'
+    """
+    if not isinstance(entry, str):
+        return entry
+    module, _, name = entry.partition(":")
+    return getattr(import_module(module), name)
+
+
+_GCN, _SAGE = "ngcn.nn.gcn:GCN", "ngcn.nn.sage:SAGE"
+_ONE = {"replicas": 1, "classifier": "identity"}
+
+
+def _baseline(title: str, summary: str, where: str) -> ModelSpec:
+    return ModelSpec(title, summary, baseline=f"ngcn.baselines.{where}")
+
+
+MODELS: dict[str, ModelSpec] = {
+    "ngcn": ModelSpec("N-GCN", "a network of GCNs (Algorithm 4)", _GCN, exports=True),
+    "nsage": ModelSpec("N-SAGE", "a network of SAGEs (Algorithm 5)", _SAGE, normalization="row", exports=True),
+    "gcn": ModelSpec("GCN", "one GCN on Â", _GCN, exports=True, defaults={"powers": [1], **_ONE}),
+    "sage": ModelSpec(
+        "SAGE", "one SAGE on Â", _SAGE, normalization="row", exports=True, defaults={"powers": [1], **_ONE}
+    ),
+    "dcnn": ModelSpec(
+        "DCNN",
+        "one layer on each power of the random walk",
+        _GCN,
+        normalization="row",
+        hidden_outputs=True,
+        exports=True,
+        defaults={"replicas": 1, "classifier": "fc", "layers": 1},
+    ),
+    "mlp": ModelSpec(
+        "MLP", "features only, no edges", _GCN, exports=True, defaults={"powers": [0], **_ONE, "l2": 1e-3}
+    ),
+    "cheby": ModelSpec(
+        "Chebyshev",
+        "polynomials of the Laplacian",
+        "ngcn.nn.chebyshev:Chebyshev",
+        normalization="laplacian",
+        defaults={"powers": 4, **_ONE, "l2": 2.5e-4},
+    ),
+    "walk-coefficients": ModelSpec(
+        "Walk coefficients",
+        "one GCN on a learned mixture of powers",
+        "ngcn.nn.polynomial:WalkCoefficients",
+        defaults=_ONE,
+    ),
+    "custom": ModelSpec("Custom network", "a network that is passed to train(network=...)"),
+    # The other rows of the paper's tables
+    "lp": _baseline("LP", "label propagation", "label_propagation:LabelPropagation"),
+    "label-spreading": _baseline("Label spreading", "label spreading", "label_propagation:LabelSpreading"),
+    "manireg": _baseline("ManiReg", "manifold regularisation", "manifold:ManifoldRegularization"),
+    "semiemb": _baseline("SemiEmb", "semi-supervised embedding", "semi_embedding:SemiEmbedding"),
+    "deepwalk": _baseline("DeepWalk", "skip-gram on random walks", "deepwalk:DeepWalk"),
+    "ica": _baseline("ICA", "iterative classification", "ica:ICA"),
+    "planetoid": _baseline("Planetoid", "embeddings that predict contexts", "planetoid:Planetoid"),
+    "sage-lstm": _baseline("SAGE-LSTM", "GraphSAGE with an LSTM aggregator", "sampled_sage:SageLSTM"),
+    "sage-pool": _baseline("SAGE-pool", "GraphSAGE with max pooling", "sampled_sage:SagePool"),
+}
+
+CLASSIFIERS: dict[str, str | Callable[..., Any]] = {
+    "attention": "ngcn.nn.classifiers:attention",
+    "free-attention": "ngcn.nn.classifiers:free_attention",
+    "fc": "ngcn.nn.classifiers:fully_connected",
+    "fc2": "ngcn.nn.classifiers:two_layers",
+    "harmonic": "ngcn.nn.classifiers:harmonic",
+    "linear": "ngcn.nn.classifiers:linear",
+    "identity": "ngcn.nn.classifiers:identity",
+}
+
+RECIPES: dict[str, RecipeSpec] = {
+    "paper": RecipeSpec(
+        "cross entropy, optionally of every tower; keeps the first step with the best validation score",
+        "ngcn.training.recipes.paper:Paper",
+    ),
+    "kipf": RecipeSpec(
+        "as Kipf and Welling trained GCN: L2 on the first layer, stopped early by the validation loss",
+        "ngcn.training.recipes.kipf:Kipf",
+        {"steps": 200, "l2": 2.5e-4, "patience": 10, "features": "row"},
+    ),
+}
+
+ALIASES: dict[str, Mapping[str, str]] = {"gcn-kipf": {"model": "gcn", "recipe": "kipf"}}  # other names of models
+
+
+def network_names() -> list[str]:
+    """The models that are networks and can be built by name."""
+    return [name for name, spec in MODELS.items() if spec.graph_model is not None]
+
+
+def baseline_names() -> list[str]:
+    return [name for name, spec in MODELS.items() if spec.baseline is not None]
+
+
+def title_of(model: str, recipe: str = "paper") -> str:
+    """
+    >>> title_of("ngcn"), title_of("lp"), title_of("gcn", "kipf")
+    ('N-GCN', 'LP', 'GCN, recipe kipf')
+    """
+    return MODELS[model].title + ("" if recipe == "paper" else f", recipe {recipe}")

@@ -1,0 +1,258 @@
+"""`Run`: a folder with the settings, models, metrics and scores of one or more seeds.
+
+RUN/config.yaml                   every setting
+RUN/graph.json                    names of classes and features, feature preparation, version of ngcn
+RUN/result.json                   scores of all seeds, once all are finished
+RUN/seed-0/weights.safetensors    parameters of the best step
+RUN/seed-0/metrics.csv            loss and validation score of every step
+RUN/seed-0/result.json            scores of this seed and the checksum of its weights; written last
+RUN/seed-0/checkpoint.safetensors until it is finished
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from functools import cached_property
+from itertools import count
+from pathlib import Path
+from statistics import mean
+from typing import Any
+
+from ngcn.config import FILE_SETTINGS, Config
+from ngcn.data.catalog import DATASETS, is_path
+from ngcn.errors import DatasetError, GraphError, RunError
+from ngcn.files import atomic, remove_leftovers, write_json, write_text
+from ngcn.graph import Graph, load_dataset, quietly
+from ngcn.model import Card, Model
+from ngcn.nn import Network
+from ngcn.text import mean_std
+from ngcn.training import HISTORY, Result, steps_taken
+
+SCORES = tuple(f.name for f in fields(Result) if f.name not in ("history", "model"))  # what result.json keeps
+
+
+class Run:
+    """A run folder. :meth:`start` makes or continues one to train in, :meth:`open` reads a finished one.
+
+    Args:
+        folder: the folder.
+        config: its settings.
+        network: the network, if it was not built by name.
+    """
+
+    def __init__(self, folder: Path, config: Config, network: Network | None = None) -> None:
+        self.folder, self.config, self.network = folder, config, network
+        self._scores: dict[int, dict[str, Any]] = {}
+
+    @property
+    def seeds(self) -> range:
+        return range(self.config.seed, self.config.seed + self.config.seeds)
+
+    def seed_folder(self, seed: int) -> Path:
+        return self.folder / f"seed-{seed}"
+
+    def checkpoint(self, seed: int) -> Path:
+        return self.seed_folder(seed) / "checkpoint.safetensors"
+
+    def finished(self, seed: int) -> bool:
+        return (self.seed_folder(seed) / "result.json").exists()
+
+    def steps_taken(self, seed: int) -> int:
+        """Of ``config.progress_steps``; a finished seed has taken all of them, even if it stopped early."""
+        return self.config.progress_steps if self.finished(seed) else steps_taken(self.checkpoint(seed))
+
+    @classmethod
+    def check(cls, folder: Path | str, config: Config, resume: bool = False) -> None:
+        """Raise the errors that :meth:`start` would raise, and change nothing."""
+        folder = Path(folder)
+        if folder.exists() and not folder.is_dir():
+            raise RunError(f"{folder} is a file; a run needs a folder.")
+        if (folder / "config.yaml").exists():
+            run = cls(folder, Config.from_file(folder / "config.yaml"))
+            if not resume:
+                finished = all(map(run.finished, run.seeds))
+                state, remedy = ("a finished", "") if finished else ("an unfinished", "continue it with `resume=True`, or ")
+                raise RunError(f"{folder} holds {state} run; {remedy}choose another folder.")
+            if differences := run.config.differences(config):
+                raise RunError(
+                    f"{folder} holds a run with other settings, so it cannot be continued: {'; '.join(differences)}. "
+                    "Continue it with its own settings, or train into another folder."
+                )
+        elif folder.exists() and any(not file.name.startswith(".") for file in folder.iterdir()):
+            raise RunError(f"{folder} holds other files and no run; choose another folder.")
+
+    @classmethod
+    def start(
+        cls, folder: Path | str, config: Config, graph: Graph, resume: bool = False, network: Network | None = None
+    ) -> Run:
+        """Make ``folder`` a run of ``config`` on ``graph``, or continue the run in it."""
+        cls.check(folder, config, resume)
+        run = cls(Path(folder), config, network)
+        run.folder.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(run.folder)
+        for seed in run.seeds:
+            run.seed_folder(seed).mkdir(exist_ok=True)
+            remove_leftovers(run.seed_folder(seed))
+            if run.finished(seed):
+                run.checkpoint(seed).unlink(missing_ok=True)
+        write_text(run.folder / "config.yaml", config.to_yaml())
+        if not (run.folder / "graph.json").exists():
+            Card.of(graph, config).save(run.folder / "graph.json")
+        elif run.card.fingerprint != graph.fingerprint():
+            raise RunError(f"The graph {graph.name!r} has changed since {folder} was started; start another run.")
+        return run
+
+    @classmethod
+    def open(cls, folder: Path | str, *, network: Network | None = None) -> Run:
+        """The finished run in ``folder``; ``network`` is needed if it was trained with a network of your own."""
+        folder = Path(folder)
+        if not (folder / "config.yaml").exists():
+            raise RunError(f"{folder} is not a run folder: it has no config.yaml.")
+        run = cls(folder, Config.from_file(folder / "config.yaml"), network)
+        for seed in run.seeds:
+            if not run.finished(seed):
+                raise RunError(f"{folder} is not finished: seed {seed} is missing; continue it with `resume=True`.")
+        return run
+
+    def scores(self, seed: int) -> dict[str, Any]:
+        """The content of ``result.json`` of a finished seed; read once."""
+        if seed not in self._scores:
+            path = self.seed_folder(seed) / "result.json"
+            try:
+                values = json.loads(path.read_text(encoding="utf-8"))
+                if not all(name in values for name in ("val", "test", *SCORES)):
+                    raise ValueError
+            except (ValueError, TypeError):
+                raise RunError(f"{path} is damaged; delete it and continue the run with `resume=True`.") from None
+            self._scores[seed] = values
+        return self._scores[seed]
+
+    @property
+    def best_seed(self) -> int:
+        """The seed with the best validation score, the first of several."""
+        return max(self.seeds, key=lambda seed: self.scores(seed)["val"])
+
+    @cached_property
+    def card(self) -> Card:
+        """What the run knows about its graph. A run of 0.1.0 has no graph.json: its graph is loaded again."""
+        path = self.folder / "graph.json"
+        return Card.read(path) if path.exists() else Card.of(load_graph(self.config), self.config)
+
+    def model(self, seed: int | None = None) -> Model:
+        """The trained model of a seed; of the best seed if None."""
+        seed = self.best_seed if seed is None else seed
+        path, checksum = self.seed_folder(seed) / "weights.safetensors", self.scores(seed).get("weights_sha256")
+        return Model.read_weights(path, self.card, self.config, network=self.network, checksum=checksum)
+
+    def graph(self) -> Graph:
+        """The graph that the run was trained on, loaded again; an error if it is missing or has changed."""
+        name = self.config.dataset
+        if name not in DATASETS and not is_path(name):
+            raise RunError(
+                f"{self.folder} was trained on {name!r}, a graph made in Python that is in no file; give a graph."
+            )
+        try:
+            with quietly():  # its warnings were shown in training
+                graph = load_graph(self.config)
+        except (DatasetError, GraphError) as error:
+            raise RunError(f"The graph that {self.folder} was trained on cannot be loaded: {error}") from None
+        if self.card.fingerprint != graph.fingerprint():
+            raise RunError(
+                f"The graph {graph.name!r} is not the one that {self.folder} was trained on: its files or the split "
+                "have changed. Restore them, train again, or give the changed graph as a new one to predict or evaluate."
+            )
+        return graph
+
+    def history(self, seed: int) -> dict[str, list[float]]:
+        """Loss, validation loss and validation score of every step."""
+        path = self.seed_folder(seed) / "metrics.csv"
+        try:
+            with path.open(newline="") as file:
+                rows = list(csv.DictReader(file))
+            return {name: [float(row[name]) for row in rows] for name in HISTORY}
+        except (OSError, KeyError, ValueError, TypeError):
+            raise RunError(f"{path} is damaged or missing; train again to get it.") from None
+
+    def result(self, seed: int) -> Result:
+        """A finished seed, as training returned it."""
+        values = {key: value for key, value in self.scores(seed).items() if key in SCORES}
+        return Result(**values, history=self.history(seed), model=self.model(seed))
+
+    def summary(self) -> dict[str, Any]:
+        """The scores of all seeds, their mean and standard deviation, and the test score of the best seed."""
+        seeds = [self.scores(seed) for seed in self.seeds]
+        tests = [s["test"] for s in seeds if s["test"] is not None]
+        weights = [s["scale_weights"] for s in seeds if s["scale_weights"] is not None]
+        test_mean, test_std = mean_std(tests) if tests else (None, None)
+        return {
+            "dataset": self.config.dataset,
+            "model": self.config.model,
+            "config": self.config.to_dict(),
+            "metric": seeds[0]["metric"],
+            "runs": [{key: s[key] for key in ("seed", "val", "test", "best_step", "seconds")} for s in seeds],
+            "val_mean": mean(s["val"] for s in seeds),
+            "test_mean": test_mean,
+            "test_std": test_std,
+            "test_at_best_val": self.scores(self.best_seed)["test"],
+            "scale_weights": [mean(column) for column in zip(*weights, strict=True)] if weights else None,
+        }
+
+    @contextmanager
+    def kept_if_useful(self) -> Iterator[None]:
+        """While training: an error before any seed has something to keep removes what :meth:`start` made."""
+        try:
+            yield
+        except Exception:
+            with suppress(OSError):  # a folder that is not empty stays
+                for seed in self.seeds:
+                    self.seed_folder(seed).rmdir()
+                for name in ("config.yaml", "graph.json"):
+                    (self.folder / name).unlink()
+                self.folder.rmdir()
+            raise
+
+    def write_seed(self, result: Result) -> None:
+        """Write a finished seed. ``result.json`` comes last: it says that the rest is complete."""
+        folder = self.seed_folder(result.seed)
+        checksum = result.model.write_weights(folder / "weights.safetensors")
+        with atomic(folder / "metrics.csv") as temporary, temporary.open("w", newline="") as file:
+            table = csv.writer(file, lineterminator="\n")
+            table.writerow(("step", *HISTORY))
+            table.writerows((step, *row) for step, row in enumerate(zip(*result.history.values(), strict=True), 1))
+        values = {name: getattr(result, name) for name in SCORES}
+        write_json(
+            folder / "result.json", {"val": result.val, "test": result.test, **values, "weights_sha256": checksum}
+        )
+        self.checkpoint(result.seed).unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Write ``result.json`` of the run, once all seeds are finished."""
+        write_json(self.folder / "result.json", self.summary())
+
+
+def load_graph(config: Config) -> Graph:
+    """The graph that the config names, with its split."""
+    files = {name: getattr(config, name) for name in FILE_SETTINGS}
+    return load_dataset(config.dataset, split=config.split, seed=config.seed, **files)
+
+
+def default_folder(config: Config, resume: bool = False) -> Path:
+    """``runs/<name>``, with a number if that exists; for ``resume``, the newest that exists."""
+    base = Path("runs") / re.sub(r"[^\w.+-]+", "-", config.name)
+    if resume:
+        names = re.compile(rf"{re.escape(base.name)}(?:-(\d+))?")
+        found = [(int(name[1] or 1), path) for path in base.parent.glob("*") if (name := names.fullmatch(path.name))]
+        return max(found, default=(1, base))[1]
+    for number in count(1):
+        folder = base if number == 1 else base.with_name(f"{base.name}-{number}")
+        try:
+            folder.mkdir(parents=True)  # claims the name: two runs that start at once get two folders
+            return folder
+        except FileExistsError:
+            continue
+    raise AssertionError

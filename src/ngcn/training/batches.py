@@ -1,0 +1,45 @@
+"""`Batch`: what a recipe may look at in a step; and where batches come from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import repeat
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngcn.graph import Graph
+from ngcn.ops import Features, Operator
+
+
+@dataclass(frozen=True)
+class Batch:
+    """The inputs of a step.
+
+    Args:
+        A_hat: the normalised adjacency.
+        X: the prepared features.
+        rows, labels: the labelled nodes, and their class numbers or rows of a 0/1 matrix.
+        unlabelled: the nodes whose labels training must not read: all others.
+    """
+
+    A_hat: Operator
+    X: Features
+    rows: Tensor
+    labels: Tensor
+    unlabelled: Tensor
+
+
+def split_of(graph: Graph, mask: np.ndarray, device: str) -> tuple[Tensor, Tensor]:
+    """The nodes of a mask, and their labels."""
+    rows, labels = torch.from_numpy(mask.nonzero()[0]), torch.from_numpy(graph.labels[mask])
+    return rows.to(device), labels.to(device)
+
+
+def full_batches(graph: Graph, A_hat: Operator, X: Features, device: str) -> Iterator[Batch]:
+    """The whole graph, in every step."""
+    rows, labels = split_of(graph, graph.train, device)
+    unlabelled = torch.from_numpy((~graph.train).nonzero()[0]).to(device)
+    return repeat(Batch(A_hat, X, rows, labels, unlabelled))

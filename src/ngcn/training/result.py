@@ -1,0 +1,45 @@
+"""`Result`: what training returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from math import nan
+
+from ngcn.model import Model
+
+HISTORY = ("loss", "val_loss", "val")  # what is recorded of every step
+
+
+@dataclass(frozen=True)
+class Result:
+    """A trained model, its scores, and how training went.
+
+    ``val`` and ``test`` are the score named ``metric``, from 0 to 1. ``test`` is None without test nodes, and ``val`` is
+    NaN without validation nodes. ``status`` is complete, early or diverged; ``stopped`` says the same in a sentence.
+    ``history`` has the loss, the validation loss and the validation score of every step.
+    """
+
+    seed: int
+    metric: str
+    val_scores: dict[str, float]
+    test_scores: dict[str, float]
+    best_step: int
+    steps: int
+    seconds: float
+    status: str
+    stopped: str
+    scale_weights: list[float] | None
+    history: dict[str, list[float]]
+    model: Model
+
+    @property
+    def val(self) -> float:
+        return self.val_scores.get(self.metric, nan)
+
+    @property
+    def test(self) -> float | None:
+        return self.test_scores.get(self.metric)
+
+    def __repr__(self) -> str:
+        test = "none" if self.test is None else f"{self.test:.4f}"
+        return f"Result(seed={self.seed}, {self.metric}: val={self.val:.4f}, test={test}, best_step={self.best_step})"

@@ -1,0 +1,66 @@
+"""Which step training keeps, and when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from torch import Tensor, nn
+
+
+class Step(NamedTuple):
+    """What is known after a step. Without validation nodes, ``val_loss`` and ``val`` are NaN."""
+
+    step: int
+    loss: float
+    val_loss: float
+    val: float
+    best_step: int
+    best_val: float
+
+
+class Selection:
+    """Keeps the parameters of the first step with the highest validation score.
+
+    Args:
+        patience: stop early after this many steps without a higher score; never if None.
+
+    Attributes:
+        step, score, parameters: the best step so far, from 1; its score; the parameters after it.
+
+    Example:
+        >>> selection, module = Selection(), nn.Linear(1, 1)
+        >>> for step, score in enumerate([0.5, 0.7, 0.7], 1):
+        ...     selection.offer(step, score, module)
+        >>> selection.step
+        2
+    """
+
+    def __init__(self, patience: int | None = None) -> None:
+        self.patience = patience
+        self.step, self.score = 0, -1.0
+        self.parameters: dict[str, Tensor] = {}
+
+    def offer(self, step: int, score: float, module: nn.Module) -> None:
+        """Keep the parameters of this step if its score is higher than all before. NaN is never kept."""
+        if score > self.score:
+            self.keep(step, score, module)
+
+    def keep(self, step: int, score: float, module: nn.Module) -> None:
+        self.step, self.score = step, score
+        self.parameters = {name: value.clone() for name, value in module.state_dict().items()}
+
+    def update(self, history: Sequence[tuple[float, float, float]], module: nn.Module) -> None:
+        """Called after each step with (loss, validation loss, validation score) of all steps so far."""
+        self.offer(len(history), history[-1][2], module)
+
+    def stop(self, history: Sequence[tuple[float, float, float]]) -> str:
+        """Why to stop now, in a sentence; empty to go on."""
+        if self.patience and self.step and len(history) - self.step >= self.patience:
+            return f"Stopped early at step {len(history)}: no better validation score in {self.patience} steps."
+        return ""
+
+    def restore(self, module: nn.Module) -> None:
+        """Put the kept parameters back; without any, those of the last step stay."""
+        if self.parameters:
+            module.load_state_dict(self.parameters)
