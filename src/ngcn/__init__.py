@@ -7,19 +7,19 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from ngcn.data import DatasetError, load_dataset
+    from ngcn.errors import DatasetError, GraphError
     from ngcn.estimator import NGCNClassifier
     from ngcn.explain import explain_node
-    from ngcn.graph import Graph, GraphError
+    from ngcn.graph import Graph, load_dataset
     from ngcn.nn import GCN, SAGE, EachTower, Network, PyG, build_network
     from ngcn.ops import Features, Operator, normalize
     from ngcn.training import Config, train
 
 _HOMES = {
-    "ngcn.data": ("DatasetError", "load_dataset"),
+    "ngcn.errors": ("DatasetError", "GraphError"),
     "ngcn.estimator": ("NGCNClassifier",),
     "ngcn.explain": ("explain_node",),
-    "ngcn.graph": ("Graph", "GraphError"),
+    "ngcn.graph": ("Graph", "load_dataset"),
     "ngcn.nn": ("GCN", "SAGE", "EachTower", "Network", "PyG", "build_network"),
     "ngcn.ops": ("Features", "Operator", "normalize"),
     "ngcn.training": ("Config", "train"),

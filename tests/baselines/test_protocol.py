@@ -15,7 +15,7 @@ from typer.testing import CliRunner, Result
 from ngcn.baselines import BASELINES, BaselineError
 from ngcn.baselines._learning import Peak
 from ngcn.cli import app
-from ngcn.data import load_dataset
+from ngcn.graph import load_dataset
 from ngcn.explain import explain_node
 from ngcn.graph import Graph
 from ngcn.ops.threads import threads_as_before

@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from ngcn.data import load_dataset
+from ngcn.graph import load_dataset
 from ngcn.graph import Graph, GraphError
 from ngcn.names import MODELS
 from ngcn.training import Config, ConfigError, Result, Step, TrainingError, train

@@ -44,7 +44,7 @@ class Baseline(ABC):
         ...         self.share_ = np.bincount(graph.labels[graph.train], minlength=graph.classes) / graph.train.sum()
         ...     def predict_proba(self, graph):
         ...         return np.tile(self.share_, (graph.nodes, 1))
-        >>> from ngcn.data import load_dataset
+        >>> from ngcn.graph import load_dataset
         >>> majority = Majority()
         >>> majority.fit(load_dataset("cora"), seed=0)
         >>> majority.predict_proba(load_dataset("cora")).shape

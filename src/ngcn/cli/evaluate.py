@@ -90,8 +90,8 @@ def _learned_from(run: Run, graph: Graph) -> int:
     import numpy as np
     import scipy.sparse as sp
 
-    from ngcn.data import DatasetError
-    from ngcn.data.load import quietly
+    from ngcn.errors import DatasetError
+    from ngcn.graph import quietly
     from ngcn.training.checkpoint import RunError
 
     try:

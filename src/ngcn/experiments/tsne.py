@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngcn.data import load_dataset
+from ngcn.graph import load_dataset
 from ngcn.experiments.cell import Cell, Outcome
 from ngcn.experiments.grid import Plan, setup
 from ngcn.experiments.section import COLORS, Figure, Part, panels

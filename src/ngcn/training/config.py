@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from ngcn.data.load import is_path
+from ngcn.data.catalog import is_path
 from ngcn.training import _checks as check
 from ngcn.training._checks import ConfigError
 

@@ -67,7 +67,7 @@ def train(
         on_step: called after every step; it may stop training by raising.
 
     Example:
-        >>> from ngcn.data import load_dataset
+        >>> from ngcn.graph import load_dataset
         >>> result = train(load_dataset("cora"), Config(model="gcn", steps=5))
         >>> len(result.history["val"]), 1 <= result.best_step <= 5
         (5, True)

@@ -27,11 +27,9 @@ from typing import Any
 from safetensors import SafetensorError
 from safetensors.torch import load, save
 
-from ngcn.data import DatasetError, load_dataset
-from ngcn.data.assemble import Trained
-from ngcn.data.catalog import DATASETS
-from ngcn.data.load import is_path, quietly
-from ngcn.graph import Graph, GraphError
+from ngcn.data.catalog import DATASETS, is_path
+from ngcn.errors import DatasetError, GraphError
+from ngcn.graph import Graph, Schema, load_for_model, quietly
 from ngcn.nn import Network
 from ngcn.ops import Features, Operator
 from ngcn.training._files import atomic, remove_leftovers, write_json, write_text
@@ -215,8 +213,8 @@ class Run:
         known = self.trained_on()
         if is_path(path):
             files |= {name: getattr(self.config, name) for name in ("label", "one_hot", "ignore", "multilabel")}
-        trained = Trained(known.class_names, known.feature_names, known.multilabel, known.node_columns)
-        graph = load_dataset(path, trained=trained, **files)
+        schema = Schema(known.class_names, known.feature_names, known.multilabel, known.node_columns)
+        graph = load_for_model(path, schema, **files)
         if graph.multilabel != known.multilabel:
             several = "several labels" if graph.multilabel else "one label"
             raise RunError(f"{path} has {several} per node, unlike the graph that {self.folder} was trained on.")

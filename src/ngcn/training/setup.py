@@ -106,7 +106,7 @@ def build_inputs(graph: Graph, config: Config, preparation: Preparation | None =
 
 def load_graph(config: Config) -> Graph:
     """The graph that the config names, with its split."""
-    from ngcn.data import load_dataset
+    from ngcn.graph import load_dataset
 
     files = {name: getattr(config, name) for name in FILE_SETTINGS}
     return load_dataset(config.dataset, split=config.split, seed=config.seed, **files)
