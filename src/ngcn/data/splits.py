@@ -25,8 +25,7 @@ def per_class(split: str) -> int | None:
         if found := re.fullmatch(r"random:([1-9][0-9]*)", split):
             return int(found[1])
     raise ConfigError(
-        "split must be given (the data's own, or half of each class) or random:N, such as random:20, "
-        f"not {split!r}."
+        f"split must be given (the data's own, or half of each class) or random:N, such as random:20, not {split!r}."
     )
 
 

@@ -16,8 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ngcn.graph import load_dataset
-from ngcn.graph import Graph
+from ngcn.graph import Graph, load_dataset
 from ngcn.training.config import Config
 from ngcn.training.loop import Step, fit
 

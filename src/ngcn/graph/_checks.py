@@ -30,9 +30,7 @@ def adjacency_matrix(given: Any) -> sp.csr_array:
     _check_finite(adjacency, "edge weight", "edge from node {row} to node {column}")
     if (adjacency.data < 0).any():
         row, column = _where(adjacency, adjacency.data < 0)
-        raise GraphError(
-            f"The edge from node {row} to node {column} has a negative weight; weights must be 0 or more."
-        )
+        raise GraphError(f"The edge from node {row} to node {column} has a negative weight; weights must be 0 or more.")
     adjacency.sum_duplicates()
     adjacency.eliminate_zeros()
     return adjacency

@@ -31,8 +31,7 @@ def check_classes(parts: Parts) -> None:
         raise DatasetError(f"{parts.describe_labels()}: no node has a label; training needs some of each class.")
     if parts.labels.ndim == 1 and len(known := np.unique(parts.labels[parts.labelled])) < 2:
         raise DatasetError(
-            f"{parts.describe_labels()}: all labels are {_class_name(parts, known[0])!r}; training needs two classes or "
-            "more."
+            f"{parts.describe_labels()}: all labels are {_class_name(parts, known[0])!r}; training needs two classes."
         )
 
 

@@ -41,8 +41,8 @@ class Graph:
         class_names: one name per class, all different; ``"0", "1", ...`` if not given.
         feature_names: one name per feature, all different; ``"0", "1", ...`` if not given.
         name: the name of the graph in tables and messages.
-        node_columns: how many of the first features are columns of a table of nodes. A trained model needs them in every
-            graph; a graph may lack others, such as words.
+        node_columns: how many of the first features are columns of a table of nodes. A trained model needs them in
+            every graph; a graph may lack others, such as words.
 
     Example:
         >>> import numpy as np, scipy.sparse as sp
@@ -159,7 +159,14 @@ class Graph:
 
     @classmethod
     def from_scipy(
-        cls, adjacency: Any, features: Any = None, labels: Any = None, *, split: str = "given", seed: int = 0, **how: Any
+        cls,
+        adjacency: Any,
+        features: Any = None,
+        labels: Any = None,
+        *,
+        split: str = "given",
+        seed: int = 0,
+        **how: Any,
     ) -> Graph:
         """Read matrices. Labels are class numbers with -1 for unknown, names (None for unknown), or a 0/1 matrix.
 
