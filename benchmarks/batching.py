@@ -10,8 +10,7 @@ from typing import Any
 
 import torch
 
-from ngcn.data import load_dataset
-from ngcn.graph import Graph
+from ngcn.graph import Graph, load_dataset
 from ngcn.training import Config
 from ngcn.training.loop import fit_together
 

@@ -19,8 +19,7 @@ from torch import Tensor, nn
 
 from benchmarks.floor import fastest, products
 from benchmarks.timing import interleaved
-from ngcn.data import load_dataset
-from ngcn.graph import Graph
+from ngcn.graph import Graph, load_dataset
 from ngcn.nn import build_network
 from ngcn.training import Config
 from ngcn.training.objective import loss

@@ -23,7 +23,7 @@ from joblib import Parallel, delayed
 
 from benchmarks.luck import ROWS
 from ngcn import Config, Graph
-from ngcn.data import load_dataset
+from ngcn.graph import load_dataset
 from ngcn.nn import Network
 from ngcn.ops import Features, Operator
 from ngcn.training.loop import Training, _descend, _split

@@ -50,7 +50,7 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__version__ = "0.3.0.dev0"
+__version__ = "0.3.0"
 __all__ = [*sorted(_HOME)]  # noqa: PLE0605
 
 

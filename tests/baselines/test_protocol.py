@@ -15,9 +15,8 @@ from typer.testing import CliRunner, Result
 from ngcn.baselines import BASELINES, BaselineError
 from ngcn.baselines._learning import Peak
 from ngcn.cli import app
-from ngcn.data import load_dataset
 from ngcn.explain import explain_node
-from ngcn.graph import Graph
+from ngcn.graph import Graph, load_dataset
 from ngcn.ops.threads import threads_as_before
 from ngcn.training import Config, ConfigError, Run, RunError, train, train_seeds
 

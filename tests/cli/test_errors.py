@@ -86,10 +86,10 @@ def test_run_folders_in_the_wrong_state(ngcn: Ngcn) -> None:
 
 
 def test_a_mistake_of_ours_keeps_its_traceback(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ngcn.data.load_dataset", lambda *_, **__: [][1])
+    monkeypatch.setattr("ngcn.graph.load_dataset", lambda *_, **__: [][1])
     with pytest.raises(IndexError):
         ngcn(*QUICK)
-    monkeypatch.setattr("ngcn.data.load_dataset", lambda *_, **__: int("x"))
+    monkeypatch.setattr("ngcn.graph.load_dataset", lambda *_, **__: int("x"))
     with pytest.raises(ValueError, match="invalid literal"):
         ngcn(*QUICK)
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from ngcn.data import load_dataset
+from ngcn.graph import load_dataset
 from ngcn.training import Config
 
 Ngcn = Callable[..., Result]
@@ -155,6 +155,6 @@ def test_the_number_of_threads_changes_no_bit(ngcn: Ngcn) -> None:
 
 def test_made_up_data_are_called_so(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
     cora = load_dataset("cora")
-    monkeypatch.setattr("ngcn.data.load_dataset", lambda *_, **__: cora)
+    monkeypatch.setattr("ngcn.graph.load_dataset", lambda *_, **__: cora)
     result = ngcn("train", "ppi-synthetic", "--model", "gcn", "--steps", "1")
     assert result.exit_code == 0 and "its scores are not PPI results" in result.stderr

@@ -14,9 +14,8 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from ngcn.data import DatasetError, load_dataset
-from ngcn.data.assemble import Trained
-from ngcn.graph import Graph, GraphError
+from ngcn.errors import DatasetError
+from ngcn.graph import Graph, GraphError, Schema, load_dataset, load_for_model
 
 LABELS = ["x", "y", "x", "y", None]
 SPLITS = ["train", "train", "val", "test", None]
@@ -33,7 +32,7 @@ def network(**extra: object) -> nx.Graph:
 
 
 def check(graph: Graph) -> None:
-    assert graph.node_ids is not None and graph.node_ids.tolist() == [0, 10, 20, 30, 40]
+    assert graph.node_ids.tolist() == [0, 10, 20, 30, 40]
     assert graph.labels.tolist() == [0, 1, 0, 1, -1] and graph.class_names == ("x", "y")
     assert graph.feature_names == ("age", "tall")
     np.testing.assert_array_equal(graph.features, [[0, 0], [1, 1], [2, 0], [3, 1], [4, 0]])
@@ -60,7 +59,9 @@ def test_what_gexf_calls_a_node_is_no_feature(tmp_path: Path) -> None:
     nx.write_gexf(nx.karate_club_graph(), tmp_path / "club.gexf")
     graph = load_dataset(str(tmp_path / "club.gexf"), label="club")
     assert graph.features.shape == (34, 34) and graph.class_names == ("Mr. Hi", "Officer")
-    with pytest.raises(DatasetError, match=r"no column 'label'; it has 'id', 'club': add it, or name another with"):
+    with pytest.raises(
+        DatasetError, match=r"no column 'label'; it has 'id', 'club': add it, or use another column with"
+    ):
         load_dataset(str(tmp_path / "club.gexf"))
 
 
@@ -103,7 +104,7 @@ def test_decimals_are_numbers() -> None:
     edges = pd.DataFrame({"source": nodes["id"][:1], "target": nodes["id"][1:2].array, "weight": column("2.50")})
     graph = Graph.from_pandas(nodes, edges)
     np.testing.assert_array_equal(graph.features, np.float32([[-1.25], [0.1], [99.9]]))
-    assert graph.node_ids is not None and graph.node_ids.tolist() == [str(node) for node in nodes["id"]]
+    assert graph.node_ids.tolist() == [str(node) for node in nodes["id"]]
     assert graph.class_names == ("1", "2") and graph.adjacency[0, 1] == 2.5
 
 
@@ -112,7 +113,7 @@ def test_pandas_labels_with_gaps_are_whole_numbers() -> None:
     nodes["split"] = ["train", "train", None, "val"]
     graph = Graph.from_pandas(nodes, pd.DataFrame({"source": [1], "target": [2]}))
     assert graph.class_names == ("1", "2") and graph.labels.tolist() == [0, 1, -1, 0]
-    assert graph.node_ids is not None and graph.node_ids.tolist() == [1, 2, 3, 4]
+    assert graph.node_ids.tolist() == [1, 2, 3, 4]
 
 
 def test_scipy() -> None:
@@ -196,8 +197,8 @@ def test_npz_with_names_of_classes(tmp_path: Path) -> None:
     np.savez(tmp_path / "pets.npz", node_labels=names, **arrays)
     pets = load_dataset(str(tmp_path / "pets.npz"))
     assert pets.class_names == ("cat", "dog") and pets.labels.tolist() == [1, -1, 0, 1, 0, 1, 0, 1]
-    trained = Trained(("bird", "dog"), pets.feature_names, False)
-    assert load_dataset(str(tmp_path / "pets.npz"), trained=trained).labels.tolist() == [1, -1, -1, 1, -1, 1, -1, 1]
+    trained = Schema(("bird", "dog"), pets.feature_names, False)
+    assert load_for_model(str(tmp_path / "pets.npz"), trained).labels.tolist() == [1, -1, -1, 1, -1, 1, -1, 1]
 
 
 def test_npz_of_edges(tmp_path: Path) -> None:
@@ -215,7 +216,7 @@ def test_npz_of_edges(tmp_path: Path) -> None:
         graph = load_dataset(f"{tmp_path}/")
         assert [mask.nonzero()[0][0] for mask in (graph.train, graph.val, graph.test)] == [0, 1, 2]
     assert graph.train.nonzero()[0].tolist() == [0, 3, 6] and graph.adjacency.max() == 1 and graph.edges == 2
-    like = load_dataset(f"{tmp_path}/", trained=Trained(["p", "q"], graph.feature_names))
+    like = load_for_model(f"{tmp_path}/", Schema(["p", "q"], graph.feature_names))
     assert like.class_names == ("p", "q") and like.test.all()
     np.savez(tmp_path / "flat.npz", **arrays, **(masks | {"val_masks": np.zeros((3, 3))}))
     with pytest.raises(DatasetError, match=r"flat.npz .* A split has shape \(3, 3\); it needs a row .* of 9 nodes"):
@@ -226,8 +227,8 @@ def test_folders_of_published_files(tiny: Path) -> None:
     graph = load_dataset(f"{tiny}/")
     assert graph.name == "tiny" and graph.nodes == 8
     with pytest.raises(DatasetError, match="1433"):
-        load_dataset(f"{tiny}/", trained=Trained(["a", "b"], [str(i) for i in range(1433)]))
-    with pytest.raises(DatasetError, match="label, one-hot, ignore and multilabel are for tables"):
+        load_for_model(f"{tiny}/", Schema(["a", "b"], [str(i) for i in range(1433)]))
+    with pytest.raises(DatasetError, match="has a format that does not take `one_hot`"):
         load_dataset(f"{tiny}/", one_hot=["x"])
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from ngcn.data import DatasetError, catalog, describe_datasets, fetch, load_dataset
+from ngcn.data import catalog, describe_datasets, fetch
+from ngcn.errors import DatasetError
+from ngcn.graph import load_dataset
 
 NOBODY = "http://127.0.0.1:1/"
 
@@ -59,9 +61,9 @@ def test_a_wrong_checksum_is_refused_wherever_the_file_is(
     monkeypatch.setenv(place, str(tiny.parent))
     assert load_dataset("tiny").nodes == 8
     (tiny / "ind.tiny.y").write_bytes((tiny / "ind.tiny.ally").read_bytes())  # a good file, but another one
-    with pytest.raises(DatasetError) as trouble:
+    with pytest.raises(DatasetError) as raised:
         load_dataset("tiny")
-    message = str(trouble.value)
+    message = str(raised.value)
     assert str(tiny / "ind.tiny.y") in message and "delete it and run `ngcn datasets fetch tiny`" in message
 
 
@@ -81,10 +83,10 @@ def test_a_folder_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 
 def test_ppi_says_which_files_and_where(clean: Path) -> None:
     for ask in (load_dataset, fetch):
-        with pytest.raises(DatasetError) as trouble:
+        with pytest.raises(DatasetError) as raised:
             ask("ppi")
         for part in ("ppi-G.json", "ppi-feats.npy", "ppi-class_map.json", "ppi-id_map.json", str(clean / "ppi")):
-            assert part in str(trouble.value)
+            assert part in str(raised.value)
 
 
 def test_fetching_what_needs_no_files(clean: Path) -> None:

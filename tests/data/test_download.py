@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from ngcn.data import DatasetError, describe_datasets, fetch, load_dataset
 from ngcn.data import _download as downloads
+from ngcn.data import describe_datasets, fetch
+from ngcn.errors import DatasetError
+from ngcn.graph import load_dataset
 
 NOBODY = "http://127.0.0.1:1/"  # refuses connections
 

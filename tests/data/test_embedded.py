@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.data import catalog, load_dataset, read_planetoid
+from ngcn.data import catalog, read_planetoid
 from ngcn.data.embedded import _matrix, steps
+from ngcn.graph import load_dataset
 
 
 def test_is_small() -> None:

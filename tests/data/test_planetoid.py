@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.data import DatasetError, catalog, load_dataset, read_planetoid
+from ngcn.data import catalog, read_planetoid
 from ngcn.data.planetoid import _CSR, unpickle
+from ngcn.errors import DatasetError
+from ngcn.graph import load_dataset
 
 
 def test_reads_the_small_set(tiny: Path) -> None:

@@ -3,7 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngcn.data import DatasetError, random_split
+from ngcn.data import random_split
+from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class
+from ngcn.errors import ConfigError, DatasetError
 
 
 @given(
@@ -13,7 +15,7 @@ from ngcn.data import DatasetError, random_split
     test=st.integers(1, 20),
     seed=st.integers(0, 9),
 )
-def test_a_split_is_right_or_refused(labels: np.ndarray, per_class: int, val: int, test: int, seed: int) -> None:
+def test_a_split_is_valid_or_an_error(labels: np.ndarray, per_class: int, val: int, test: int, seed: int) -> None:
     known = labels[labels >= 0]
     left = len(known) - per_class * len(np.unique(known))
     try:
@@ -43,10 +45,10 @@ def test_validation_and_test_do_not_look_at_labels() -> None:
     assert drawn[90:].mean() == pytest.approx(5 / 10 * 40 / 90, abs=0.03)
 
 
-REFUSED = {
+INVALID = {
     "multi-label": ((np.eye(3), 1), "multi-label"),
-    "none labelled": ((np.full(9, -1), 1), "none is labelled"),
-    "scarce class": ((np.array([0, 0, 0, 1]), 2), "2 training nodes per class were asked for, but class 1 has 1"),
+    "none labelled": ((np.full(9, -1), 1), "no node is labelled"),
+    "scarce class": ((np.array([0, 0, 0, 1]), 2), "needs 2 training nodes per class, but class 1 has 1"),
     "nothing left": ((np.array([0, 0, 1, 1]), 2), "0 labelled node.* left"),
     "one left": ((np.array([0, 0, 1]), 1), "1 labelled node.* left"),
     "none asked for": ((np.array([0, 1]), 0), "needs 1 node or more"),
@@ -54,7 +56,32 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("arguments", "message"), REFUSED.values(), ids=REFUSED)
-def test_refuses(arguments: tuple, message: str) -> None:
+@pytest.mark.parametrize(("arguments", "message"), INVALID.values(), ids=INVALID)
+def test_raises(arguments: tuple, message: str) -> None:
     with pytest.raises(DatasetError, match=message):
         random_split(*arguments)
+
+
+def test_draws() -> None:
+    classes = np.repeat([0, 1, 2, -1], [1, 2, 3, 5])
+    train, val, test = draw_split(classes >= 0, classes, seed=3)
+    assert [np.bincount(classes[m], minlength=3).tolist() for m in (train, val, test)] == [
+        [1, 1, 2],
+        [0, 1, 1],
+        [0, 0, 0],
+    ]
+    train, val = hold_out(np.arange(11) < 6, classes)  # too few of each to hold a quarter out
+    assert train.sum() == 4 and val.sum() == 2
+    graphs = np.repeat([5, 7], 4)
+    labelled = np.array([True] * 7 + [False])
+    train, val, test = draw_graphs(graphs, labelled, seed=0)
+    assert {int(train.sum()), int(val.sum())} == {3, 4} and not test.any()
+
+
+@pytest.mark.parametrize(
+    "split", ["random", "random:", "random:0", "random:-5", "random:x", "random:5 ", "Given", "", 5, None]
+)
+def test_names_the_splits(split: object) -> None:
+    with pytest.raises(ConfigError, match=r"^split must be given .* or random:N, such as random:20, not .*\.$"):
+        per_class(split)  # type: ignore[arg-type]
+    assert per_class("given") is per_class("planetoid") is None and per_class("random:20") == 20

@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.data import DatasetError, describe_datasets, load_dataset
+from ngcn.data import describe_datasets
 from ngcn.data.synthetic import GRAPH_SIZES, make_ppi_like
-from ngcn.graph import Graph
+from ngcn.errors import DatasetError
+from ngcn.graph import Graph, load_dataset
 
 SMALL = 2000
 

@@ -3,8 +3,8 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data import load_dataset
 from ngcn.experiments.cell import Cell, Setup, remove_features
+from ngcn.graph import load_dataset
 from ngcn.training import Config, train
 
 

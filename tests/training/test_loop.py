@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 import torch
 
-from ngcn.data import load_dataset
-from ngcn.graph import Graph, GraphError
+from ngcn.graph import Graph, GraphError, load_dataset
 from ngcn.names import MODELS
 from ngcn.training import Config, ConfigError, Result, Step, TrainingError, train
 from ngcn.training import loop as loop_module

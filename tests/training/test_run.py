@@ -9,8 +9,7 @@ import pytest
 import torch
 
 import ngcn
-from ngcn.data import load_dataset
-from ngcn.graph import Graph
+from ngcn.graph import Graph, load_dataset
 from ngcn.training import Config, Run, RunError, Step, train, train_seeds
 from ngcn.training._files import atomic
 from ngcn.training.run import default_folder

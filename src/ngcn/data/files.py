@@ -1,83 +1,107 @@
-"""What kind of files a path leads to, and the reader for them."""
+"""Read a graph by its name or path: find the reader for the format, and call it."""
 
 from __future__ import annotations
 
+import inspect
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from ngcn.data.assemble import Trained, for_model
-from ngcn.data.catalog import DatasetError
-from ngcn.data.splits import with_split
-from ngcn.graph import Graph
+from ngcn.data.catalog import fetch, find, is_path, whereabouts
+from ngcn.data.parts import Parts
+from ngcn.errors import DatasetError
 
-TABLE_ENDINGS = tuple(f".{kind}{packed}" for kind in ("csv", "tsv", "parquet") for packed in ("", ".gz"))
-SINGLE_ENDINGS = (".npz", ".graphml", ".gexf", ".graphml.gz", ".gexf.gz")
-FORMS = (
-    "nodes.csv and edges.csv (or .tsv, .parquet, with .gz or not), one .npz, .graphml or .gexf file, Planetoid's "
+# To add a format, add one file with a function `(path, name, **options) -> Parts` and one line here. The key is a
+# pattern for file names; its first group is the name of the graph. The reader is imported when it is needed.
+TABLES = "node_edge_tables:read_tables"
+READERS = {
+    r"(.+)\.(csv|tsv|parquet)(\.gz)?": TABLES,
+    r"(.+)\.(graphml|gexf)(\.gz)?": "graphml:read_graphml",
+    r"(.+)\.npz": "npz:read_npz",
+    r"ind\.(.+)\.graph": "planetoid:read_planetoid",
+    r"(.+)-G\.json": "graphsage:read_graphsage",
+}
+FORMATS = (
+    "nodes.csv and edges.csv (or .tsv, .parquet, gzipped or not), one .npz, .graphml or .gexf file, Planetoid's "
     "ind.NAME.* or GraphSAGE's NAME-G.json"
 )
+TABLE_ENDINGS = tuple(f".{kind}{packed}" for kind in ("csv", "tsv", "parquet") for packed in ("", ".gz"))
 
 
-def read_files(
-    path: str | Path,
-    *,
-    edges: str | Path | None = None,
-    feature_table: str | Path | None = None,
-    split: str = "planetoid",
-    seed: int = 0,
-    trained: Trained | None = None,
-    **columns: Any,
-) -> Graph:
-    """The graph in a folder, or in a file (with ``edges`` and ``feature_table`` beside it if it is a table of nodes).
+def read(name: str, **options: Any) -> Parts:
+    """Read a dataset of the catalog, or a path; ``options`` as in :func:`read_files`."""
+    if is_path(name):
+        return read_files(Path(name).expanduser(), **options)
+    dataset = find(name)
+    if given := _given(options):
+        raise DatasetError(f"{name} is a dataset of the catalog, which does not take {_listed(given)}.")
+    folder = None if whereabouts(dataset)[0] == "generated" else fetch(name)
+    parts = _import(dataset.reader)(folder, name)
+    return replace(parts, class_names=dataset.class_names or parts.class_names)
+
+
+def read_files(path: str | Path, **options: Any) -> Parts:
+    """Read a folder or a file.
 
     Args:
-        path: a folder with tables, with Planetoid's or GraphSAGE's files, or with one of the files that follow; an
-            .npz, .graphml or .gexf file; or a table of nodes.
-        edges, feature_table: the other tables.
-        columns: ``label``, ``one_hot``, ``ignore`` and ``multilabel`` of :func:`~ngcn.data.tables.graph_from_tables`.
-        split, seed, trained: as in :func:`~ngcn.data.assemble.assemble`.
+        path: a folder with tables, with Planetoid's or GraphSAGE's files, or with one file of another format; an .npz,
+            .graphml or .gexf file; or a table of nodes.
+        options: ``edges`` and ``feature_table``, the other tables; and ``label``, ``one_hot``, ``ignore`` and
+            ``multilabel`` of :func:`~ngcn.data.node_edge_tables.parts_of_tables`.
     """
     path = Path(path)
+    given = _given(options)
     if not path.exists():
         raise DatasetError(f"There is no file or folder {path}.")
     if path.is_dir():
-        found = {table: _the_only(path, table) for table in ("nodes", "edges", "features")}
-        if found["nodes"] or found["edges"]:
-            missing = next((table for table in ("nodes", "edges") if not found[table]), None)
-            if missing and not (missing == "edges" and edges):
-                raise DatasetError(f"{path} has no {missing}.csv (or .tsv, .parquet, with .gz or not).")
-            name, path = path.resolve().name, found["nodes"] or path
-            edges, feature_table = edges or found["edges"], feature_table or found["features"]
-        else:
-            path = _other_form(path)
-            name = path.stem
-    else:
-        name = path.name.split(".")[0]
-    how: dict[str, Any] = {"split": split, "seed": seed, "trained": trained}
-    if path.name.lower().endswith(TABLE_ENDINGS):
-        from ngcn.data.tables import read_tables
-
-        if edges is None:
-            raise DatasetError(f"{path} is a table of nodes; name the table of edges too, with --edges FILE.")
-        return read_tables(path, edges, feature_table, name=name, **columns, **how)
-    if edges or feature_table:
-        raise DatasetError(f"{path} is no table of nodes, so there is no use for tables of edges or features.")
-    if path.name.lower().endswith((".graphml", ".gexf", ".graphml.gz", ".gexf.gz")):
-        from ngcn.data.networks import read_network
-
-        return read_network(path, name=name, **columns, **how)
-    if any(value and value != "label" for value in columns.values()):
-        raise DatasetError(
-            f"{path} has no columns to choose from: label, one-hot, ignore and multilabel are for tables."
-        )
-    if path.name.lower().endswith(".npz"):
-        from ngcn.data.npz import read_npz
-
-        return read_npz(path, name=name, **how)
-    return _published(path, split, seed, trained)
+        path, tables = _in_folder(path, given)
+        given = tables | given
+    found = _reader(path)
+    if not found:
+        raise DatasetError(f"{path} is not a graph that can be read; a folder should hold {FORMATS}.")
+    name, reader = found[0], _import(found[1])
+    if unused := [option for option in given if option not in inspect.signature(reader).parameters]:
+        raise DatasetError(f"{path} has a format that does not take {_listed(unused)}.")
+    return reader(path, **{"name": name, **given})
 
 
-def _the_only(folder: Path, table: str) -> Path | None:
+def _given(options: dict[str, Any]) -> dict[str, Any]:
+    """Return the options that differ from the default."""
+    return {option: value for option, value in options.items() if value and (option, value) != ("label", "label")}
+
+
+def _listed(options: Any) -> str:
+    return ", ".join(f"`{option}`" for option in options)
+
+
+def _reader(path: Path) -> tuple[str, str] | None:
+    """Return the name of the graph in a file and its reader, if there is one."""
+    for pattern, reader in READERS.items():
+        if found := re.fullmatch(pattern, path.name, re.IGNORECASE):
+            return found[1], reader
+    return None
+
+
+def _import(reader: str) -> Callable[..., Parts]:
+    module, function = reader.split(":")
+    return getattr(import_module(f"ngcn.data.{module}"), function)
+
+
+def _in_folder(folder: Path, given: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
+    """Return the file that represents a folder, and options for its reader."""
+    nodes, edges, features = (_find_table(folder, table) for table in ("nodes", "edges", "features"))
+    if not nodes and not edges:
+        return _find_graph(folder), {}
+    if not nodes or not (edges or "edges" in given):
+        missing = "edges" if nodes else "nodes"
+        raise DatasetError(f"{folder} has no {missing}.csv (or .tsv, .parquet, gzipped or not).")
+    return nodes, {"name": folder.resolve().name, "edges": edges, "feature_table": features}
+
+
+def _find_table(folder: Path, table: str) -> Path | None:
     found = [folder / f"{table}{ending}" for ending in TABLE_ENDINGS if (folder / f"{table}{ending}").exists()]
     if len(found) > 1:
         names = " and ".join(file.name for file in found)
@@ -85,33 +109,12 @@ def _the_only(folder: Path, table: str) -> Path | None:
     return found[0] if found else None
 
 
-def _other_form(folder: Path) -> Path:
-    """The file that stands for a folder without tables."""
+def _find_graph(folder: Path) -> Path:
     files = sorted(file for file in folder.iterdir() if file.is_file())
-    found = [
-        file
-        for file in files
-        if file.name.endswith(("-G.json", *SINGLE_ENDINGS))
-        or (file.name.startswith("ind.") and file.suffix == ".graph")
-    ]
+    found = [file for file in files if (reader := _reader(file)) and reader[1] != TABLES]
     if not found:
-        raise DatasetError(f"{folder} holds no graph that can be read; it should hold {FORMS}.")
+        raise DatasetError(f"{folder} holds no graph that can be read; it should hold {FORMATS}.")
     if len(found) > 1:
         names = ", ".join(file.name for file in found[:5])
-        raise DatasetError(f"{folder} holds more than one graph ({names}); name one file, or make a folder for each.")
+        raise DatasetError(f"{folder} holds more than one graph ({names}); name one file, or use a folder for each.")
     return found[0]
-
-
-def _published(path: Path, split: str, seed: int, trained: Trained | None) -> Graph:
-    """Planetoid's or GraphSAGE's files, of which ``path`` is one."""
-    if path.name.endswith("-G.json"):
-        from ngcn.data.ppi import read_graphsage
-
-        graph = read_graphsage(path.parent, path.name.removesuffix("-G.json"))
-    elif path.name.startswith("ind.") and path.suffix == ".graph":
-        from ngcn.data.planetoid import read_planetoid
-
-        graph = read_planetoid(path.parent, path.name.removeprefix("ind.").removesuffix(".graph"))
-    else:
-        raise DatasetError(f"{path} is not a graph that can be read; a folder should hold {FORMS}.")
-    return with_split(graph, split, seed) if trained is None else for_model(graph, trained)

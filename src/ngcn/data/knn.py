@@ -1,4 +1,4 @@
-"""A graph where there is none: nodes with similar features are linked."""
+"""Nearest-neighbour graphs: link nodes with similar features."""
 
 from __future__ import annotations
 
@@ -8,20 +8,20 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from ngcn.graph import GraphError
+from ngcn.errors import GraphError
 
 
 def knn_graph(
     X: np.ndarray | sp.csr_array, neighbours: int = 10, metric: str | Callable[..., float] = "euclidean"
 ) -> sp.csr_array:
-    """The adjacency of the symmetric graph in which every row of X is linked to its nearest others.
+    """Return the adjacency of the symmetric graph that links every row of X to its nearest neighbours.
 
-    Two rows are linked if one of them is among the nearest of the other, so that a row has ``neighbours`` links or
-    more. Distances are measured between the rows as they are: bring columns of different units to one scale first.
+    Two rows are linked if one is among the nearest neighbours of the other, so a row has at least ``neighbours``
+    links. X is not scaled: bring columns of different units to one scale first.
 
     Args:
         X: ``(nodes, features)``, scipy sparse or dense.
-        neighbours: how many; all others if there are fewer.
+        neighbours: the number of neighbours; all other rows if there are fewer.
         metric: a distance of ``sklearn.neighbors``, such as euclidean, manhattan or cosine, or a function of two rows.
 
     Example:
@@ -34,7 +34,7 @@ def knn_graph(
 
 
 class Neighbours:
-    """The rows of X, to be asked for the nearest of them. Arguments as for :func:`knn_graph`."""
+    """An index of the rows of X. Arguments as for :func:`knn_graph`."""
 
     def __init__(
         self, X: np.ndarray | sp.csr_array, neighbours: int = 10, metric: str | Callable[..., float] = "euclidean"
@@ -51,13 +51,13 @@ class Neighbours:
         return self.index.n_samples_fit_
 
     def graph(self) -> sp.csr_array:
-        """The links among the rows, both ways; none to itself."""
+        """Return the symmetric links among the rows, without self-loops."""
         nearest = self.index.kneighbors(n_neighbors=min(self.neighbours, self.nodes - 1), return_distance=False)
         links = self._matrix(nearest)
         return sp.csr_array(links.maximum(links.T))
 
     def links(self, X: np.ndarray | sp.csr_array) -> sp.csr_array:
-        """``(new, nodes)``: the nearest rows for each row of another X.
+        """Return ``(new, nodes)``: the nearest rows of the index for each row of another X.
 
         Example:
             >>> Neighbours(np.array([[0.0], [1.0], [5.0]]), neighbours=2).links(np.array([[4.0]])).toarray()

@@ -1,4 +1,4 @@
-"""Reads the files of Planetoid (Yang et al., 2016): Cora, Citeseer and Pubmed as the papers use them.
+"""Read the files of Planetoid (Yang et al., 2016): Cora, Citeseer and Pubmed as the papers use them.
 
 ``ind.NAME.{x,y}`` hold features and one-hot labels of the training nodes, ``{allx,ally}`` those of all but the test
 nodes, ``{tx,ty}`` those of the test nodes in the order of ``test.index``, and ``graph`` the neighbours of each node.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -17,50 +17,56 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.data._edges import both_ways
-from ngcn.data.catalog import DatasetError
-from ngcn.graph import UNKNOWN, Graph
+from ngcn.data.parts import UNKNOWN, Block, Parts
+from ngcn.errors import DatasetError
 
 VALIDATION_NODES = 500
 
 
 class Unlabelled(NamedTuple):
-    """What Planetoid's files say apart from the labels."""
+    """The content of Planetoid's files, except for the labels."""
 
     adjacency: sp.csr_array
     features: sp.csr_array
-    row_nodes: np.ndarray  # the node that each row of (allx, tx) and of (ally, ty) belongs to
+    row_nodes: np.ndarray  # the node of each row of (allx, tx) and of (ally, ty)
     train: np.ndarray
     val: np.ndarray
     test: np.ndarray
 
 
-def read_planetoid(folder: str | Path, name: str, class_names: Sequence[str] | None = None) -> Graph:
-    """The graph in ``folder/ind.NAME.*``, with Planetoid's order of the nodes and its split.
+def read_planetoid(folder: str | Path, name: str) -> Parts:
+    """Read ``folder/ind.NAME.*``, with Planetoid's order of the nodes and its split.
 
-    Training nodes are the first ones, validation nodes the next 500, test nodes those in the test index. A node that
-    is in the graph but in none of the other files (15 of them in Citeseer) has no features and no known label.
+    The first nodes are for training, the next 500 for validation, those in the test index for test. Some nodes are in
+    the graph but in none of the other files (15 in Citeseer). They have no features and no known label.
 
     Args:
-        folder: where the files are.
-        name: what stands between ``ind.`` and the part in their names.
-        class_names: one name per column of the label files.
+        folder: the folder of the files, or one of them.
+        name: the part of their names after ``ind.``
     """
+    folder = Path(folder).parent if Path(folder).is_file() else Path(folder)
     rest = read_unlabelled(folder, name)
     one_hots = [_read(folder, name, part, _Array) for part in ("ally", "ty")]
-    with _trouble_named(folder, name):
+    with _named_error(folder, name):
         one_hot = np.concatenate([each.build() for each in one_hots])
         labels = np.full(len(rest.train), UNKNOWN)
         labels[rest.row_nodes] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), UNKNOWN)
-    return Graph(
-        rest.adjacency, rest.features, labels, rest.train, rest.val, rest.test, class_names=class_names, name=name
+    return Parts(
+        adjacency=rest.adjacency,
+        features=[Block(rest.features)],
+        labels=labels,
+        masks=(rest.train, rest.val, rest.test),
+        name=name,
+        source=str(_path(folder, name, "*")),
+        published=True,
     )
 
 
 def read_unlabelled(folder: str | Path, name: str) -> Unlabelled:
-    """The part of :func:`read_planetoid` that needs none of the files with labels."""
+    """Read the files without labels; see :func:`read_planetoid`."""
     X_train, X, X_test = (_read(folder, name, part, _CSR) for part in ("x", "allx", "tx"))
     neighbours = _read(folder, name, "graph", dict)
-    with _trouble_named(folder, name):
+    with _named_error(folder, name):
         X_train, X, X_test = X_train.build(), X.build(), X_test.build()
         test_index = np.loadtxt(_path(folder, name, "test.index"), dtype=np.int64, ndmin=1)
         row_nodes = np.concatenate([np.arange(X.shape[0]), test_index])
@@ -74,7 +80,7 @@ def read_unlabelled(folder: str | Path, name: str) -> Unlabelled:
 
 
 def _adjacency(neighbours: dict[int, list[int]]) -> sp.csr_array:
-    """Of every pair that either node lists: the files repeat some."""
+    """Return the symmetric adjacency; some pairs are repeated, some are listed in one direction only."""
     nodes = len(neighbours)
     sources = np.repeat(np.fromiter(neighbours, np.int64, nodes), [len(ends) for ends in neighbours.values()])
     targets = np.fromiter((end for ends in neighbours.values() for end in ends), np.int64, len(sources))
@@ -89,47 +95,47 @@ def _read(folder: str | Path, name: str, part: str, kind: type) -> Any:
     path = _path(folder, name, part)
     value = unpickle(path)
     if not isinstance(value, kind):
-        raise DatasetError(f"{path} holds a {type(value).__name__}, which is not what Planetoid keeps there.")
+        raise DatasetError(f"{path} holds a {type(value).__name__}, which is not what Planetoid stores there.")
     return value
 
 
 @contextmanager
-def _trouble_named(folder: str | Path, name: str) -> Iterator[None]:
-    """Files that are read but do not fit together can fail in many ways; to the user it is one."""
+def _named_error(folder: str | Path, name: str) -> Iterator[None]:
+    """Turn the many errors of files that do not fit together into one that names them."""
     try:
         yield
-    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OSError) as trouble:
+    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OSError) as error:
         raise DatasetError(
-            f"The files {_path(folder, name, '*')} do not fit together as a Planetoid dataset: {trouble}."
-        ) from trouble
+            f"The files {_path(folder, name, '*')} do not fit together as a Planetoid dataset: {error}."
+        ) from error
 
 
 def unpickle(path: Path) -> Any:
-    """Reads one of Planetoid's pickles; a pickle that names anything but plain arrays and containers is refused.
+    """Read one of Planetoid's pickles. Raise an error if it refers to anything but arrays and containers.
 
-    Unpickling calls whatever a file names, so this unpickler knows six types, by their names of then and now, and
+    Unpickling can call any function that a file names. This unpickler knows six types, by their old and new names, and
     looks up nothing else.
     """
     try:
         with path.open("rb") as stream:
             return _Unpickler(stream, encoding="latin1").load()  # strings as Python 2 wrote them
-    except FileNotFoundError as trouble:
-        raise DatasetError(f"The file {path} is missing.") from trouble
-    except DatasetError as trouble:
-        raise DatasetError(f"{path} was refused: {trouble}") from trouble
-    except Exception as trouble:  # a broken pickle can fail in any way
-        raise DatasetError(f"{path} is damaged or not a pickle: {trouble}.") from trouble
+    except FileNotFoundError as error:
+        raise DatasetError(f"The file {path} is missing.") from error
+    except DatasetError as error:
+        raise DatasetError(f"{path} is unsafe to load: {error}") from error
+    except Exception as error:  # a broken pickle can fail in any way
+        raise DatasetError(f"{path} is damaged or not a pickle: {error}.") from error
 
 
-# Stand-ins for what the files name. They keep what a file says and do nothing: a real ndarray or dtype that a file may
-# call, or set the state of, can be made to point anywhere in memory. `build` looks at it first.
+# Stand-ins for the types in the files. They only store what a file says: a file that may call, or set the state of, a
+# real ndarray or dtype can make it point anywhere in memory. `build` checks the content first.
 
 
 class _Dtype:
     def __init__(self, kind: str, *_: object) -> None:
         self.dtype = np.dtype(str(kind))
         if self.dtype.kind not in "biuf":
-            raise DatasetError(f"it holds an array of {kind!r} rather than of numbers.")
+            raise DatasetError(f"it holds an array of {kind!r}, not of numbers.")
 
     def __setstate__(self, state: tuple[Any, ...]) -> None:
         self.dtype = self.dtype.newbyteorder(state[1])
@@ -179,4 +185,4 @@ class _Unpickler(pickle.Unpickler):
         try:
             return _ALLOWED[module, name]
         except KeyError:
-            raise DatasetError(f"it asks for {module}.{name}, which no Planetoid file needs.") from None
+            raise DatasetError(f"it refers to {module}.{name}, which no Planetoid file needs.") from None

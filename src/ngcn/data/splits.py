@@ -1,4 +1,4 @@
-"""Which nodes to learn from, to choose by, and to be judged on."""
+"""Splits into training, validation and test nodes."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ngcn.data.catalog import DatasetError
-from ngcn.graph import UNKNOWN, Graph
+from ngcn.data.parts import UNKNOWN, Masks
+from ngcn.errors import ConfigError, DatasetError
+
+GIVEN = ("given", "planetoid")  # the second is the old word
 
 
 def per_class(split: str) -> int | None:
-    """The N of "random:N"; None for "planetoid", the split that the data come with."""
-    if split == "planetoid":
-        return None
-    if found := re.fullmatch(r"random:([1-9][0-9]*)", split):
-        return int(found[1])
-    raise DatasetError(
-        f"There is no split {split!r}; use planetoid (the dataset's own) or random:N (N training nodes per class)."
+    """Return the N of "random:N", or None for "given", the split that the data come with.
+
+    >>> per_class("random:20"), per_class("given")
+    (20, None)
+    """
+    if isinstance(split, str):
+        if split in GIVEN:
+            return None
+        if found := re.fullmatch(r"random:([1-9][0-9]*)", split):
+            return int(found[1])
+    raise ConfigError(
+        f"split must be given (the data's own, or half of each class) or random:N, such as random:20, not {split!r}."
     )
-
-
-def with_split(graph: Graph, split: str, seed: int) -> Graph:
-    """The graph as it is, or with a random split, as ``split`` says."""
-    number = per_class(split)
-    if number is None:
-        return graph
-    return graph.with_split(*random_split(graph.labels, number, seed=seed, class_names=graph.class_names))
 
 
 def random_split(
@@ -37,20 +36,20 @@ def random_split(
     test: int = 1000,
     seed: int = 0,
     class_names: Sequence[str] | None = None,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """``per_class`` training nodes of every class, then validation and test nodes from the other labelled nodes.
+) -> Masks:
+    """Draw ``per_class`` training nodes of every class, then validation and test nodes from the other labelled nodes.
 
-    Validation and test nodes are drawn without regard to their labels. Where fewer than ``val + test`` labelled nodes
+    Validation and test nodes are drawn uniformly, whatever their labels. If fewer than ``val + test`` labelled nodes
     are left, all of them are used, in that proportion.
 
     Args:
-        labels: ``(nodes,)`` class numbers, -1 where unknown.
-        per_class, val, test: how many nodes of each kind.
+        labels: ``(nodes,)`` class numbers, -1 for unknown.
+        per_class, val, test: the number of nodes of each kind.
         seed: the same seed gives the same split.
-        class_names: for the message when a class has too few.
+        class_names: for the error message if a class has too few nodes.
 
     Returns:
-        The masks of training, validation and test nodes, ``(nodes,)`` each.
+        The training, validation and test masks, ``(nodes,)`` each.
 
     Example:
         >>> labels = np.repeat([0, 1, -1], 20)
@@ -67,8 +66,8 @@ def random_split(
     if (sizes < per_class).any() or not len(sizes):
         rarest = classes[sizes.argmin()] if len(sizes) else 0
         name = class_names[rarest] if class_names else rarest
-        scarce = f"class {name} has {sizes.min()}" if len(sizes) else "none is labelled"
-        raise DatasetError(f"{per_class} training nodes per class were asked for, but {scarce}; ask for fewer.")
+        scarce = f"class {name} has {sizes.min()}" if len(sizes) else "no node is labelled"
+        raise DatasetError(f"The split needs {per_class} training nodes per class, but {scarce}; use a smaller number.")
 
     random = np.random.default_rng(seed)
     chosen = [random.choice(np.flatnonzero(labels == c), per_class, replace=False) for c in classes]
@@ -80,21 +79,19 @@ def random_split(
         test = len(rest) - val
         if not (val and test):
             raise DatasetError(
-                f"With {per_class} training nodes per class, {len(rest)} labelled node(s) are left, too few to "
-                "validate and test on; ask for fewer."
+                f"With {per_class} training nodes per class, {len(rest)} labelled node(s) are left, too few for "
+                "validation and test; use a smaller number."
             )
     masks = np.zeros((2, len(labels)), bool)
     masks[0, rest[:val]] = masks[1, rest[val : val + test]] = True
     return train, masks[0], masks[1]
 
 
-def draw_split(
-    labelled: np.ndarray, labels: np.ndarray | None, seed: int = 0
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Half of the labelled nodes of each class for training, a quarter each for validation and test.
+def draw_split(labelled: np.ndarray, labels: np.ndarray | None, seed: int = 0) -> Masks:
+    """Draw half of the labelled nodes of each class for training, a quarter each for validation and test.
 
-    A class of one or two has them in training first, then in validation. Of multi-label nodes (``labels`` a 0/1 matrix,
-    or not given) the halves are of all that are labelled; a label that training would lack takes a node there.
+    The first node of a class goes to training, the second to validation. For multi-label nodes (``labels`` is a 0/1
+    matrix or None) the draw ignores classes; then one node of each label that training lacks moves to training.
 
     Example:
         >>> classes = np.repeat([0, 1, -1], [4, 8, 3])
@@ -107,20 +104,20 @@ def draw_split(
     groups = np.where(labelled, 0 if labels is None or labels.ndim == 2 else labels, UNKNOWN)
     for group in np.unique(groups[groups != UNKNOWN]):
         members = random.permutation(np.flatnonzero(groups == group))
-        size = len(members)
-        to_train, to_val = -(-size // 2), -(-(size - -(-size // 2)) // 2)
-        for mask, part in zip(masks, np.split(members, [to_train, to_train + to_val]), strict=True):
+        train = -(-len(members) // 2)  # rounded up
+        val = -(-(len(members) - train) // 2)
+        for mask, part in zip(masks, np.split(members, [train, train + val]), strict=True):
             mask[part] = True
-    _give_back(masks, labels)
+    _move_missing_labels(masks, labels)
     return masks[0], masks[1], masks[2]
 
 
-def draw_graphs(graph_of: np.ndarray, labelled: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same with whole graphs, so that validation and test are on graphs that training has not seen.
+def draw_graphs(graph_of: np.ndarray, labelled: np.ndarray, seed: int = 0) -> Masks:
+    """Draw whole graphs in the same proportions, so that validation and test use graphs that training does not see.
 
     Args:
-        graph_of: ``(nodes,)`` the graph that a node belongs to.
-        labelled: ``(nodes,)`` whose labels are known; the others are in no split.
+        graph_of: ``(nodes,)`` the graph that each node belongs to.
+        labelled: ``(nodes,)`` mask. The other nodes are in no split.
     """
     graphs = np.unique(graph_of[labelled])
     group = np.searchsorted(graphs, graph_of).clip(max=max(len(graphs) - 1, 0))
@@ -130,7 +127,10 @@ def draw_graphs(graph_of: np.ndarray, labelled: np.ndarray, seed: int = 0) -> tu
 
 
 def hold_out(train: np.ndarray, labels: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """A quarter of the training nodes, of each class unless multi-label, to choose by: what is left, and they.
+    """Move a quarter of the training nodes (of each class, unless multi-label) to a validation split.
+
+    Returns:
+        The training and the validation mask.
 
     Example:
         >>> classes = np.repeat([0, 1], [8, 4])
@@ -140,12 +140,12 @@ def hold_out(train: np.ndarray, labels: np.ndarray, seed: int = 0) -> tuple[np.n
     """
     half, quarter, last = draw_split(train, labels if labels.ndim == 1 else None, seed)
     masks = np.stack((half | quarter, last) if last.any() else (half, quarter))
-    _give_back(masks, labels)
+    _move_missing_labels(masks, labels)
     return masks[0], masks[1]
 
 
-def _give_back(masks: np.ndarray, labels: np.ndarray | None) -> None:
-    """Of each label of a 0/1 matrix that the first mask lacks, the first node of the others moves there."""
+def _move_missing_labels(masks: np.ndarray, labels: np.ndarray | None) -> None:
+    """For each label of a 0/1 matrix that the first mask lacks, move the first node that has it to that mask."""
     if labels is None or labels.ndim == 1:
         return
     drawn = masks.any(axis=0)

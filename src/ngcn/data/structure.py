@@ -1,29 +1,29 @@
-"""Features for graphs that have none, from their structure alone."""
+"""Features from the structure of a graph, if it has no others."""
 
 from __future__ import annotations
 
 import numpy as np
 import scipy.sparse as sp
 
-IDENTITY_NODES = 50_000  # up to here, every node is a feature of its own
+IDENTITY_NODES = 50_000  # larger graphs do not get one-hot features
 HOPS = 4
 
 
 def structural_features(
     adjacency: sp.csr_array, identity: bool | None = None
 ) -> tuple[sp.csr_array | np.ndarray, list[str] | None]:
-    r"""The identity for small graphs; for larger ones what random walks see of the degrees around a node.
+    r"""Return the identity for small graphs, and statistics of degrees and random walks for larger ones.
 
-    The second are :math:`T^k [\log(1 + d), \; \mathrm{diag}(T^2)]` for k = 0 to 4, with d the degrees and
-    :math:`T = D^{-1} A`: how connected the nodes are at which a k-step walk ends, and how soon walks from there return.
-    They mean the same on every graph, which the identity does not.
+    The latter are :math:`T^k [\log(1 + d), \; \mathrm{diag}(T^2)]` for k = 0 to 4, with d the degrees and
+    :math:`T = D^{-1} A`: the expected log-degree and return probability of the
+    node where a k-step walk ends. Unlike the identity, they have the same meaning on every graph.
 
     Args:
         adjacency: ``(nodes, nodes)``.
-        identity: which of the two; by the number of nodes if not given.
+        identity: whether to return the identity; depends on the number of nodes if not given.
 
     Returns:
-        The features, and a name for each where they have names.
+        The features and their names; the identity has no names.
 
     Example:
         >>> triangle = sp.csr_array(1 - np.eye(3))

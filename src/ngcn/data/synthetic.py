@@ -1,4 +1,4 @@
-"""A dataset of PPI's size and shape with made-up features and labels. Its scores are not PPI results."""
+"""A dataset of PPI's size and shape with synthetic features and labels. Its scores are not PPI results."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.data._edges import both_ways
-from ngcn.data.catalog import DatasetError
-from ngcn.graph import Graph
+from ngcn.data.parts import Block, Parts
+from ngcn.errors import DatasetError
 
 FEATURES, LABELS, DENSITY = 50, 121, 0.3  # as PPI has them
-POWERS = (0, 1, 2, 3)  # the scales at which the teacher looks
+POWERS = (0, 1, 2, 3)  # the scales that the teacher uses
 EDGES = 818_716
 GRAPH_SIZES = (
     *(1554, 1388, 2273, 2349, 1587, 1835, 1029, 2500, 602, 3326, 2407, 1884, 1825, 3497, 2807, 2333, 2664, 3037, 2829),
@@ -21,8 +21,13 @@ GRAPH_SIZES = (
 TRAIN_GRAPHS, VAL_GRAPHS = 20, 2
 
 
-def make_ppi_like(topology: str | Path | None = None, seed: int = 0) -> Graph:
-    r"""Random features, and labels that a multi-scale teacher plants on them.
+def read_ppi_like(folder: str | Path | None, name: str) -> Parts:
+    """Read the topology in ``folder``, or generate one if it is None, and generate features and labels."""
+    return make_ppi_like(None if folder is None else Path(folder) / "topology.npz")
+
+
+def make_ppi_like(topology: str | Path | None = None, seed: int = 0) -> Parts:
+    r"""Generate random features, and labels that a multi-scale teacher assigns.
 
     Features X are standard normal. With T the row-stochastic adjacency with self-connections, label c of a node is 1
     where :math:`\sum_k m_{kc} \, \mathrm{standardise}(T^k X W_k)_c` is among the highest of all nodes; W is random, and
@@ -31,7 +36,7 @@ def make_ppi_like(topology: str | Path | None = None, seed: int = 0) -> Graph:
     Args:
         topology: an .npz file with ``edges`` (pairs of nodes, each edge once) and ``split`` (0 training, 1 validation,
             2 test, for each node); if not given, a topology of the size of PPI is generated.
-        seed: determines everything that is random here.
+        seed: of all random draws.
     """
     random = np.random.default_rng(seed)
     edges, split = _generate_topology(random) if topology is None else _read_topology(Path(topology))
@@ -39,7 +44,10 @@ def make_ppi_like(topology: str | Path | None = None, seed: int = 0) -> Graph:
     adjacency = both_ways(edges[:, 0], edges[:, 1], nodes)
     X = random.standard_normal((nodes, FEATURES), np.float32)
     labels = _teach(adjacency, X, random)
-    return Graph(adjacency, X, labels, split == 0, split == 1, split == 2, name="ppi-synthetic")
+    masks = (split == 0, split == 1, split == 2)
+    return Parts(
+        adjacency=adjacency, features=[Block(X)], labels=labels, masks=masks, name="ppi-synthetic", published=True
+    )
 
 
 def _teach(adjacency: sp.csr_array, X: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -61,20 +69,20 @@ def _read_topology(path: Path) -> tuple[np.ndarray, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as file:
             return file["edges"], file["split"]
-    except (OSError, ValueError, KeyError) as trouble:
-        raise DatasetError(f"{path} cannot be read as a topology: {trouble}.") from trouble
+    except (OSError, ValueError, KeyError) as error:
+        raise DatasetError(f"{path} cannot be read as a topology: {error}.") from error
 
 
 def _generate_topology(random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-    """Graphs of the sizes of PPI's, in which nodes are linked in proportion to heavy-tailed weights (Chung-Lu)."""
+    """Generate Chung-Lu graphs with heavy-tailed degrees, of the sizes of PPI's graphs."""
     sizes = np.array(GRAPH_SIZES)
     starts = np.cumsum(sizes) - sizes
     counts = np.diff(np.round(EDGES * np.cumsum(sizes) / sizes.sum()), prepend=0).astype(int)
     parts = []
     for start, size, count in zip(starts, sizes, counts, strict=True):
-        weight = random.lognormal(sigma=1.1, size=size)  # gives degrees with PPI's quantiles
+        weight = random.lognormal(sigma=1.1, size=size)  # degrees have PPI's quantiles
         pairs = np.empty(0, np.int64)
-        while len(pairs) < count:  # heavy nodes are drawn together more than once
+        while len(pairs) < count:  # some pairs are drawn more than once
             ends = np.sort(random.choice(size, (2, count), p=weight / weight.sum()), axis=0)
             pairs = np.union1d(pairs, ends[0] * size + ends[1])
         parts.append(start + np.stack(np.divmod(random.choice(pairs, count, replace=False), size), axis=1))

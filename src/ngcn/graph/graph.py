@@ -1,9 +1,10 @@
-"""`Graph`: the one value that every way into the package produces and every model consumes."""
+"""`Graph`: features, labels, edges and the split. Every model takes one."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -11,9 +12,8 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn._graph_checks import (
-    UNKNOWN,
-    GraphError,
+from ngcn.data.parts import UNKNOWN, Parts
+from ngcn.graph._checks import (
     adjacency_matrix,
     check_split,
     class_name_tuple,
@@ -24,28 +24,25 @@ from ngcn._graph_checks import (
     mask_array,
 )
 
-__all__ = ["UNKNOWN", "Graph", "GraphError"]
-
 
 @dataclass(frozen=True, eq=False)
 class Graph:
-    """A graph with node features, some labels, and the split into training, validation and test nodes.
+    """A graph with node features, some labels, and a split into training, validation and test nodes.
 
-    A ``Graph`` checks itself once, when it is made of copies of what is given. Its fields cannot be replaced, and their
-    entries are not to be changed: whoever holds one relies on it.
+    A ``Graph`` copies and validates its arguments once. Its fields are read-only; do not change their entries.
 
     Args:
-        adjacency: ``(nodes, nodes)`` edge weights, any scipy sparse format; 1 for an unweighted edge. Self-connections
-            and symmetry are the business of :func:`ngcn.ops.normalize`, not of the graph.
+        adjacency: ``(nodes, nodes)`` edge weights, any scipy sparse format; 1 for an unweighted edge.
+            :func:`ngcn.ops.normalize` adds self-loops and makes it symmetric.
         features: ``(nodes, features)``, scipy sparse or dense.
         labels: ``(nodes,)`` class numbers with -1 for unknown, or a ``(nodes, classes)`` 0/1 matrix for multi-label.
-        train, val, test: ``(nodes,)`` boolean masks; at most one of them holds for a node.
-        node_ids: ``(nodes,)`` the names of the nodes in the user's world; numbers from 0 if not given.
+        train, val, test: ``(nodes,)`` boolean masks; a node is in one of them at most.
+        node_ids: ``(nodes,)`` the user's names of the nodes; numbers from 0 if not given.
         class_names: one name per class, all different; ``"0", "1", ...`` if not given.
         feature_names: one name per feature, all different; ``"0", "1", ...`` if not given.
-        name: what to call the graph in tables and messages.
-        node_columns: how many of the first features are columns of a table of nodes, which a model needs of every
-            graph; the others, such as words, a graph may lack.
+        name: the name of the graph in tables and messages.
+        node_columns: how many of the first features are columns of a table of nodes. A trained model needs them in
+            every graph; a graph may lack others, such as words.
 
     Example:
         >>> import numpy as np, scipy.sparse as sp
@@ -62,9 +59,9 @@ class Graph:
     train: np.ndarray
     val: np.ndarray
     test: np.ndarray
-    node_ids: np.ndarray | None = None
-    class_names: Sequence[str] | None = None
-    feature_names: Sequence[str] | None = None
+    node_ids: np.ndarray = None  # type: ignore[assignment]  # these are never None after __init__
+    class_names: Sequence[str] = None  # type: ignore[assignment]
+    feature_names: Sequence[str] = None  # type: ignore[assignment]
     name: str = "graph"
     node_columns: int = 0
 
@@ -88,9 +85,9 @@ class Graph:
     def nodes(self) -> int:
         return self.adjacency.shape[0]
 
-    @property
+    @cached_property
     def edges(self) -> int:
-        """Undirected edges, each counted once; self-connections count too."""
+        """The number of undirected edges, each counted once, including self-loops."""
         pattern: Any = self.adjacency != 0
         both_ways = (pattern + pattern.T).tocsr()
         loops = int((both_ways.diagonal() != 0).sum())
@@ -102,38 +99,45 @@ class Graph:
 
     @property
     def classes(self) -> int:
-        assert self.class_names is not None
         return len(self.class_names)
 
     @property
     def unlabelled(self) -> np.ndarray:
-        """``(nodes,)`` mask: whose label is not known; for multi-label, the nodes without any that are in no split."""
+        """``(nodes,)`` mask of unknown labels; for multi-label, of nodes without any label that are in no split."""
         if self.multilabel:
             return ~(self.labels.any(axis=1) | self.train | self.val | self.test)
         return self.labels == UNKNOWN
 
     def with_split(self, train: np.ndarray, val: np.ndarray, test: np.ndarray) -> Graph:
-        """The same graph with other masks."""
+        """Return the same graph with other masks."""
         return replace(self, train=train, val=val, test=test)
 
     def reordered(self, order: np.ndarray) -> Graph:
-        """The same graph with its nodes in another order: node ``order[i]`` comes i-th."""
-        assert self.node_ids is not None
+        """Return the same graph with node ``order[i]`` at position i."""
         per_node = {name: getattr(self, name)[order] for name in ("features", "labels", "train", "val", "test")}
         return replace(self, adjacency=self.adjacency[order][:, order], node_ids=self.node_ids[order], **per_node)
 
     @classmethod
     def from_tables(
-        cls, nodes: str | Path, edges: str | Path, feature_table: str | Path | None = None, **how: Any
+        cls,
+        nodes: str | Path,
+        edges: str | Path,
+        feature_table: str | Path | None = None,
+        *,
+        split: str = "given",
+        seed: int = 0,
+        **how: Any,
     ) -> Graph:
-        """Read CSV, TSV or Parquet files, gzipped or not; ``how`` as in :func:`ngcn.data.tables.graph_from_tables`."""
-        from ngcn.data.tables import read_tables
+        """Read CSV, TSV or Parquet files; ``how`` as in :func:`~ngcn.data.node_edge_tables.parts_of_tables`."""
+        from ngcn.data.node_edge_tables import read_tables
 
-        return read_tables(nodes, edges, feature_table, **how)
+        return _for_training(read_tables(nodes, edges, feature_table, **how), split, seed)
 
     @classmethod
-    def from_pandas(cls, nodes: Any, edges: Any, feature_table: Any = None, **how: Any) -> Graph:
-        """Data frames with the columns that files would have: id, label, ..., and source, target, ...
+    def from_pandas(
+        cls, nodes: Any, edges: Any, feature_table: Any = None, *, split: str = "given", seed: int = 0, **how: Any
+    ) -> Graph:
+        """Read data frames with the columns of the files: id, label, ..., and source, target, ...
 
         Example:
             >>> import pandas as pd
@@ -144,49 +148,57 @@ class Graph:
         """
         from ngcn.data.adapters import from_pandas
 
-        return from_pandas(nodes, edges, feature_table, **how)
+        return _for_training(from_pandas(nodes, edges, feature_table, **how), split, seed)
 
     @classmethod
-    def from_networkx(cls, G: Any, **how: Any) -> Graph:
-        """A networkx graph: nodes' attributes are label, split, graph and features, edges' are weight."""
+    def from_networkx(cls, G: Any, *, split: str = "given", seed: int = 0, **how: Any) -> Graph:
+        """Read a networkx graph. Nodes have the attributes label, split, graph and features, edges have weight."""
         from ngcn.data.adapters import from_networkx
 
-        return from_networkx(G, **how)
+        return _for_training(from_networkx(G, **how), split, seed)
 
     @classmethod
-    def from_scipy(cls, adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Graph:
-        """Matrices; labels are class numbers with -1 for unknown, names (None for unknown), or a 0/1 matrix.
+    def from_scipy(
+        cls,
+        adjacency: Any,
+        features: Any = None,
+        labels: Any = None,
+        *,
+        split: str = "given",
+        seed: int = 0,
+        **how: Any,
+    ) -> Graph:
+        """Read matrices. Labels are class numbers with -1 for unknown, names (None for unknown), or a 0/1 matrix.
 
         ``how`` may have ``masks`` (training, validation and test nodes), ``node_ids``, ``feature_names``,
-        ``class_names``, ``name``, ``split`` and ``seed``.
+        ``class_names`` and ``name``.
         """
         from ngcn.data.adapters import from_scipy
 
-        return from_scipy(adjacency, features, labels, **how)
+        return _for_training(from_scipy(adjacency, features, labels, **how), split, seed)
 
     @classmethod
-    def from_pyg(cls, data: Any, **how: Any) -> Graph:
-        """A ``torch_geometric.data.Data``: x, edge_index, edge_weight, y and the masks, as far as it has them."""
+    def from_pyg(cls, data: Any, *, name: str = "graph", split: str = "given", seed: int = 0) -> Graph:
+        """Read x, edge_index, edge_weight, y and the masks of a ``torch_geometric.data.Data``, if present."""
         from ngcn.data.adapters import from_pyg
 
-        return from_pyg(data, **how)
+        return _for_training(from_pyg(data, name=name), split, seed)
 
     def to_pyg(self) -> Any:
-        """A ``torch_geometric.data.Data`` with x, edge_index, edge_weight, y and the masks."""
-        from ngcn.data.adapters import to_pyg
+        """Return a ``torch_geometric.data.Data`` with x, edge_index (both directions), edge_weight, y and the masks."""
+        from ngcn.graph._pyg import to_pyg
 
         return to_pyg(self)
 
     def fingerprint(self) -> str:
-        """A short text that changes with anything that training would notice, and with the order of the nodes."""
-        assert self.node_ids is not None and self.class_names is not None
+        """Return a hash of everything that affects training, including the order of the nodes."""
         digest = sha256(repr((self.class_names, self.feature_names, self.features.shape)).encode())
         arrays: list[Any] = [self.train, self.val, self.test, self.labels]
         matrices: tuple[Any, ...] = (self.adjacency, self.features)
         for matrix in matrices:
             arrays += (matrix.indptr, matrix.indices, matrix.data) if sp.issparse(matrix) else (matrix,)
         for array in arrays:
-            kind = np.int64 if array.dtype.kind == "i" else array.dtype  # scipy picks int32 or int64 as it likes
+            kind = np.int64 if array.dtype.kind == "i" else array.dtype  # scipy chooses int32 or int64
             digest.update(np.ascontiguousarray(array, kind).data)
         digest.update("\n".join(map(str, self.node_ids.tolist())).encode())
         return digest.hexdigest()[:32]
@@ -196,3 +208,9 @@ class Graph:
             f"Graph({self.name!r}, nodes={self.nodes}, edges={self.edges}, features={self.features.shape[1]}, "
             f"classes={self.classes}, train={self.train.sum()}, val={self.val.sum()}, test={self.test.sum()})"
         )
+
+
+def _for_training(parts: Parts, split: str, seed: int) -> Graph:
+    from ngcn.graph.assemble import for_training  # which imports this module
+
+    return for_training(parts, split, seed)

@@ -1,4 +1,4 @@
-"""The parts of a `Graph`, each checked and brought to its form."""
+"""Validate and convert the fields of a `Graph`."""
 
 from __future__ import annotations
 
@@ -9,14 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 
+from ngcn.data.parts import UNKNOWN
+from ngcn.errors import GraphError
+
 if TYPE_CHECKING:
-    from ngcn.graph import Graph
-
-UNKNOWN = -1  # the label of a node whose class is not known
-
-
-class GraphError(ValueError):
-    """A graph that cannot be right; the message says what is wrong, where, and what to do about it."""
+    from ngcn.graph.graph import Graph
 
 
 def adjacency_matrix(given: Any) -> sp.csr_array:
@@ -33,9 +30,7 @@ def adjacency_matrix(given: Any) -> sp.csr_array:
     _check_finite(adjacency, "edge weight", "edge from node {row} to node {column}")
     if (adjacency.data < 0).any():
         row, column = _where(adjacency, adjacency.data < 0)
-        raise GraphError(
-            f"The edge from node {row} to node {column} has a negative weight; random walks need weights of 0 or more."
-        )
+        raise GraphError(f"The edge from node {row} to node {column} has a negative weight; weights must be 0 or more.")
     adjacency.sum_duplicates()
     adjacency.eliminate_zeros()
     return adjacency
@@ -44,7 +39,7 @@ def adjacency_matrix(given: Any) -> sp.csr_array:
 def feature_matrix(given: Any, nodes: int) -> sp.csr_array | np.ndarray:
     features: sp.csr_array | np.ndarray
     if sp.issparse(given):
-        matrix = _csr(given, "The features have an entry in row or column {bad}, but those end at {last}.")
+        matrix = _csr(given, "The features have an entry in row or column {bad}, but the last one is {last}.")
         matrix.sum_duplicates()
         features = matrix
     else:
@@ -54,7 +49,7 @@ def feature_matrix(given: Any, nodes: int) -> sp.csr_array | np.ndarray:
     if features.shape[0] != nodes:
         raise GraphError(f"The features have {features.shape[0]} rows, but the graph has {nodes} nodes.")
     if features.shape[1] == 0:
-        raise GraphError("There are no features; without any, use the identity: scipy.sparse.eye_array(nodes).")
+        raise GraphError("There are no features; use the identity instead: scipy.sparse.eye_array(nodes).")
     _check_finite(features, "feature", "node {row}, feature {column}")
     return features
 
@@ -97,7 +92,7 @@ def id_array(given: object, nodes: int) -> np.ndarray:
         raise GraphError(f"There are {nodes} nodes, but the node ids have shape {ids.shape}.")
     unique, counts = np.unique(ids, return_counts=True)
     if len(unique) < nodes:
-        raise GraphError(f"The node id {unique[counts > 1].tolist()[0]!r} stands for more than one node.")
+        raise GraphError(f"The node id {unique[counts > 1].tolist()[0]!r} is used for more than one node.")
     return ids
 
 
@@ -107,7 +102,7 @@ def class_name_tuple(given: Sequence[str] | None, labels: np.ndarray) -> tuple[s
         return tuple(str(c) for c in range(needed))
     if len(given) < needed or (labels.ndim == 2 and len(given) != needed):
         raise GraphError(f"The labels have {needed} classes, but there are {len(given)} class names.")
-    return _all_different(given, "class")
+    return _check_unique(given, "class")
 
 
 def feature_name_tuple(given: Sequence[str] | None, features: int) -> tuple[str, ...]:
@@ -115,13 +110,13 @@ def feature_name_tuple(given: Sequence[str] | None, features: int) -> tuple[str,
         return tuple(map(str, range(features)))
     if len(given) != features:
         raise GraphError(f"There are {features} features, but {len(given)} feature names.")
-    return _all_different(given, "feature")
+    return _check_unique(given, "feature")
 
 
-def _all_different(given: Sequence[str], what: str) -> tuple[str, ...]:
+def _check_unique(given: Sequence[str], what: str) -> tuple[str, ...]:
     names = Counter(map(str, given))
     if len(names) < len(given):
-        raise GraphError(f"The {what} name {names.most_common(1)[0][0]!r} stands for more than one {what}.")
+        raise GraphError(f"The {what} name {names.most_common(1)[0][0]!r} is used for more than one {what}.")
     return tuple(names)
 
 
@@ -132,7 +127,7 @@ def check_split(graph: Graph) -> None:
         if both.any():
             raise GraphError(
                 f"{both.sum()} node(s) are in both the {first} and the {second} split, node {int(np.argmax(both))} "
-                "the first of them; a node may be in one only."
+                "the first of them; a node may be in one split only."
             )
     if graph.multilabel:
         return
@@ -141,12 +136,12 @@ def check_split(graph: Graph) -> None:
         if unlabelled.any():
             raise GraphError(
                 f"{unlabelled.sum()} {split} node(s) have no label, node {int(np.argmax(unlabelled))} the first of "
-                f"them; label them or take them out of the {split} split."
+                f"them; label them or remove them from the {split} split."
             )
 
 
 def _csr(given: Any, out_of_range: str) -> sp.csr_array:
-    """A copy; scipy crashes on indices out of range when it converts, so they are found before."""
+    """Return a copy. Check indices first: scipy crashes on those out of range."""
     if getattr(given, "format", None) in ("csr", "csc"):
         last = given.shape[given.format == "csr"] - 1
         bad = given.indices[(given.indices < 0) | (given.indices > last)]
@@ -167,6 +162,6 @@ def _check_finite(matrix: sp.csr_array | np.ndarray, what: str, place: str) -> N
 
 
 def _where(matrix: sp.csr_array, entries: np.ndarray) -> tuple[int, int]:
-    """The (row, column) of the first of the marked entries of a CSR matrix."""
+    """Return the (row, column) of the first marked entry of a CSR matrix."""
     entry = int(np.argmax(entries))
     return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])

@@ -5,17 +5,25 @@ from __future__ import annotations
 import gzip
 import warnings
 import zlib
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from ngcn.data.adapters import from_networkx
-from ngcn.data.catalog import DatasetError
-from ngcn.graph import Graph
+from ngcn.data.parts import Parts
+from ngcn.errors import DatasetError
 
 
-def read_network(path: str | Path, *, name: str | None = None, **how: Any) -> Graph:
-    """The graph in a .graphml or .gexf file, gzipped or not: attributes of nodes are columns as in a table of nodes."""
+def read_graphml(
+    path: str | Path,
+    name: str | None = None,
+    *,
+    label: str = "label",
+    one_hot: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    multilabel: bool = False,
+) -> Parts:
+    """Read a .graphml or .gexf file, gzipped or not. Attributes of nodes are the columns of a table of nodes."""
     import networkx
 
     path = Path(path)
@@ -27,13 +35,14 @@ def read_network(path: str | Path, *, name: str | None = None, **how: Any) -> Gr
                 G = read(file)
     except FileNotFoundError:
         raise DatasetError(f"There is no file {path}.") from None
-    except (OSError, EOFError, zlib.error, ParseError) as trouble:
-        raise DatasetError(f"{path} is damaged or cut off: {trouble}.") from None
-    except Exception as trouble:  # networkx has no class for files that it cannot make sense of
-        raise DatasetError(f"{path} cannot be understood by networkx: {trouble}.") from None
+    except (OSError, EOFError, zlib.error, ParseError) as error:
+        raise DatasetError(f"{path} is damaged or truncated: {error}.") from None
+    except Exception as error:  # networkx has no error class for invalid files
+        raise DatasetError(f"{path} cannot be read by networkx: {error}.") from None
     if not len(G):
         raise DatasetError(f"{path} holds a graph without nodes.")
     if all(values.get("label") == node for node, values in G.nodes(data=True)):
-        for _, values in G.nodes(data=True):  # GEXF calls nodes so; it is no label, nor a feature
+        for _, values in G.nodes(data=True):  # GEXF's name of the node: neither a class nor a feature
             del values["label"]
+    how = {"label": label, "one_hot": one_hot, "ignore": ignore, "multilabel": multilabel}
     return from_networkx(G, name=name or path.name.split(".")[0], **how)

@@ -38,7 +38,7 @@ def edge(weight: float) -> sp.csr_array:
 
 WRONG = {
     "feature names too few": ({"feature_names": ["a", "b"]}, "3 features, but 2 feature names"),
-    "feature names alike": ({"feature_names": ["a", "b", "a"]}, "'a' stands for more than one feature"),
+    "feature names alike": ({"feature_names": ["a", "b", "a"]}, "'a' is used for more than one feature"),
     "no matrix": ({"adjacency": np.ones(NODES)}, "must be a matrix, but it has 1 dimension"),
     "not square": ({"adjacency": np.ones((NODES, 3))}, "must be square, but it is 4 x 3"),
     "no nodes": ({"adjacency": np.ones((0, 0))}, "no nodes"),
@@ -53,7 +53,7 @@ WRONG = {
     "features none": ({"features": np.ones((NODES, 0))}, "There are no features"),
     "features NaN": ({"features": np.where(np.eye(NODES), np.nan, 0)}, "4 feature.* first at node 0, feature 0"),
     "features sparse infinite": ({"features": edge(np.inf)}, "1 feature.* first at node 2, feature 3"),
-    "features out of range": ({"features": compressed(sp.csr_array, 9)}, "entry in row or column 9, .* end at 3"),
+    "features out of range": ({"features": compressed(sp.csr_array, 9)}, "entry in row or column 9, .* last one is 3"),
     "labels too few": ({"labels": [0, 1]}, r"each of the 4 nodes, but have shape \(2,\)"),
     "labels a number": ({"labels": 1}, r"but have shape \(\)"),
     "labels of three dimensions": ({"labels": np.zeros((NODES, 1, 1))}, r"but have shape \(4, 1, 1\)"),
@@ -71,15 +71,15 @@ WRONG = {
     "val label missing": ({"val": mask(3)}, "1 val node.* no label, node 3"),
     "test label missing": ({"test": mask(3)}, "1 test node.* no label, node 3"),
     "node ids too few": ({"node_ids": ["a"]}, r"4 nodes, but the node ids have shape \(1,\)"),
-    "node ids repeated": ({"node_ids": ["a", "b", "b", "c"]}, "node id 'b' stands for more than one"),
+    "node ids repeated": ({"node_ids": ["a", "b", "b", "c"]}, "node id 'b' is used for more than one"),
     "class names too few": ({"class_names": ["one"]}, "2 classes, but there are 1 class names"),
-    "class names repeated": ({"class_names": ["a", "b", "a"]}, "class name 'a' stands for more than one class"),
+    "class names repeated": ({"class_names": ["a", "b", "a"]}, "class name 'a' is used for more than one class"),
     "class names too many": ({"labels": np.eye(NODES, 2), "class_names": ["a", "b", "c"]}, "there are 3 class names"),
 }
 
 
 @pytest.mark.parametrize(("change", "message"), WRONG.values(), ids=WRONG)
-def test_refuses(change: dict, message: str) -> None:
+def test_raises(change: dict, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         Graph(**{**good(), **change})
 

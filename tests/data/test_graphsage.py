@@ -8,7 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngcn.data import DatasetError, catalog, load_dataset, read_graphsage
+from ngcn.data import catalog, read_graphsage
+from ngcn.errors import DatasetError
+from ngcn.graph import load_dataset
 
 NODES, LINKS = 6, [(0, 1), (1, 2), (2, 2), (3, 4), (4, 3), (4, 5)]  # two graphs, a self-connection, a repeated link
 ROW = [5, 4, 3, 2, 1, 0]  # node i has row 5 - i of the features

@@ -1,0 +1,104 @@
+"""Features from a user's tables: columns of numbers, one-hot columns, and (id, feature, value) rows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from ngcn.data.parts import Block, Matrix
+from ngcn.data.table import Table, first_true, has_comma
+from ngcn.errors import DatasetError
+
+ONE_HOT_VALUES = 1000  # a column with more values belongs into a table of features
+WIDE = 32  # columns; a table with fewer is never a bag of words
+
+
+def feature_columns(nodes: Table, other: Sequence[str], one_hot: Sequence[str]) -> list[Block]:
+    """Return the features in a table of nodes: all columns but ``other``, of which ``one_hot`` hold text."""
+    one_hot = [nodes.need(column, "use one of these for `one_hot`.") for column in one_hot]
+    for column in one_hot:
+        if column in other:
+            raise DatasetError(f"The column {column!r} of {nodes.name} cannot be one-hot and something else at once.")
+    plain = [column for column in nodes.column_names if column not in (*other, *one_hot)]
+    _check_no_text(nodes, plain)
+    blocks = []
+    if plain:
+        columns = np.empty((len(nodes), len(plain)), np.float32)
+        for place, column in enumerate(plain):
+            columns[:, place] = nodes.numbers(column, f"correct it, or train with `ignore={[column]}`.")
+        blocks.append(Block(sparse_if_bag(columns), plain))
+    return blocks + [_encode(nodes, column) for column in one_hot]
+
+
+def sparse_features(table: Table, nodes: Table, ids: pa.Array) -> Block:
+    """Return the features in a table with a row for each (id, feature, value)."""
+    id_column, feature_column, value = table.need("id"), table.need("feature"), table.find("value")
+    if not len(table):
+        raise DatasetError(f"{table.name} has no rows; remove the file if there are no sparse features.")
+    places = table.places(id_column, ids, nodes.name)
+    features = table.texts(feature_column)
+    if features.null_count:
+        row = first_true(features.is_null())
+        raise table.error(row, feature_column, "the name of the feature is missing; fill it in or remove the row.")
+    values = table.numbers(value, "correct it or remove the row.") if value else np.ones(len(table), np.float32)
+    names = sorted(pc.unique(features).to_pylist())
+    columns = pc.index_in(features, value_set=pa.array(names, pa.string())).to_numpy()
+    return Block(sp.csr_array((values, (places, columns)), shape=(len(ids), len(names))), names, sparse=True)
+
+
+def too_many_values(nodes: Table, blocks: Sequence[Block]) -> list[DatasetError]:
+    """Return errors about one-hot columns that cannot be trained on. A model may know fewer of their values."""
+    return [
+        DatasetError(
+            f"{nodes.name}: the column {block.one_hot!r} has {len(block.names or ())} different values, too many for "
+            f"`one_hot`; put them into a table of features (id, feature), or use `ignore={[block.one_hot]}`."
+        )
+        for block in blocks
+        if block.one_hot and len(block.names or ()) > ONE_HOT_VALUES
+    ]
+
+
+def sparse_if_bag(columns: np.ndarray) -> Matrix:
+    """Return a sparse matrix if a wide table looks like counts of words: nothing negative, and mostly zeros."""
+    if columns.ndim != 2 or columns.shape[1] < WIDE or columns.min(initial=0) < 0:
+        return columns
+    filled = np.count_nonzero(columns, axis=0)
+    if filled.max() > len(columns) / 2 or filled.mean() > len(columns) / 4:
+        return columns
+    return sp.csr_array(columns)
+
+
+def _check_no_text(nodes: Table, columns: list[str]) -> None:
+    texts = {}  # an example for each column of text
+    for column in columns:
+        if nodes.is_text(column):
+            cells = nodes.texts(column)
+            row = first_true(cells.is_valid())
+            texts[column] = cells[row].as_py(), nodes.row_number(row)
+    for column, (text, row) in texts.items():
+        if has_comma(text):
+            raise DatasetError(
+                f"{nodes.name}: the column {column!r} holds numbers with a comma ({text!r} in row {row}); write them "
+                "with a decimal point."
+            )
+    if texts:
+        first, (text, row) = next(iter(texts.items()))
+        which = f"column {first!r} holds" if len(texts) == 1 else f"columns {', '.join(map(repr, texts))} hold"
+        raise DatasetError(
+            f"{nodes.name}: the {which} text ({text!r} in row {row}), but features are numbers; encode each value as "
+            f"a feature with `one_hot={list(texts)}`, or drop an irrelevant column with `ignore={[first]}`."
+        )
+
+
+def _encode(nodes: Table, column: str) -> Block:
+    texts = nodes.texts(column)
+    values = sorted(pc.unique(texts.drop_null()).to_pylist())
+    found = pc.index_in(texts, value_set=pa.array(values, pa.string()))
+    rows = np.flatnonzero(found.is_valid().to_numpy(zero_copy_only=False))
+    entries = np.ones(len(rows), np.float32), (rows, found.drop_null().to_numpy())
+    matrix = sp.csr_array(entries, shape=(len(nodes), len(values)))
+    return Block(matrix, [f"{column}={value}" for value in values], one_hot=column)

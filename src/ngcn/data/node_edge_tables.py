@@ -1,0 +1,205 @@
+"""A graph in tables: one of nodes, one of edges and, for sparse features, one of features."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import scipy.sparse as sp
+
+from ngcn.data._edges import one_way
+from ngcn.data.feature_columns import feature_columns, sparse_features, too_many_values
+from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, Problem, log
+from ngcn.data.table import Table, as_integers, first_true
+from ngcn.data.table_file import read_table
+from ngcn.errors import DatasetError
+
+SPLITS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
+Ends = tuple[np.ndarray, np.ndarray]  # sources and targets of the edges
+
+
+def read_tables(
+    nodes: str | Path,
+    edges: str | Path | None = None,
+    feature_table: str | Path | None = None,
+    *,
+    name: str | None = None,
+    label: str = "label",
+    one_hot: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    multilabel: bool = False,
+) -> Parts:
+    """Read two or three files, CSV, TSV or Parquet, gzipped or not. See :func:`parts_of_tables`."""
+    if edges is None:
+        raise DatasetError(f"{nodes} is a table of nodes; a graph needs a table of edges too, with `edges`.")
+    tables = [read_table(path) if path else None for path in (nodes, edges, feature_table)]
+    how: dict[str, Any] = {"label": label, "one_hot": one_hot, "ignore": ignore, "multilabel": multilabel}
+    return parts_of_tables(*tables, name=name or Path(nodes).name.split(".")[0], **how)  # type: ignore[arg-type]
+
+
+def parts_of_tables(
+    nodes: Table,
+    edges: Table,
+    feature_table: Table | None = None,
+    *,
+    name: str = "graph",
+    label: str = "label",
+    one_hot: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    multilabel: bool = False,
+) -> Parts:
+    """Return the graph that the tables describe.
+
+    Args:
+        nodes: has the columns ``id``; ``label``, empty for unknown; optionally ``split`` (train, val, test or empty)
+            and ``graph`` (if there are several graphs). Every other column is a feature.
+        edges: has the columns ``source``, ``target``, both ids of nodes, and optionally ``weight``.
+        feature_table: has the columns ``id``, ``feature`` and optionally ``value``: sparse features, such as words.
+        name: the name of the graph.
+        label: the column with the labels.
+        one_hot: columns of text; each value becomes a feature.
+        ignore: columns to ignore; ``split`` and ``graph`` may be among them.
+        multilabel: whether a label is a list separated by ``|``; ``|`` alone is an empty list.
+    """
+    ids = _node_ids(nodes)
+    columns, problems = _special_columns(nodes, label, ignore)
+    source, target = _ends(edges, nodes, ids)
+    blocks: list[Block] = []
+    try:
+        blocks += feature_columns(nodes, list(columns.values()), one_hot)
+        if feature_table is not None:
+            blocks.append(sparse_features(feature_table, nodes, ids))
+        problems += [Problem(error, training_only=True) for error in too_many_values(nodes, blocks)]
+    except DatasetError as error:  # a missing label column matters more: this may be the text of the labels
+        problems.append(Problem(error))
+    labels: dict[str, Any] = {}
+    if "label" in columns:
+        labels = _labels(nodes, columns["label"], multilabel)
+    if "split" in columns:
+        try:
+            labels["masks"] = _masks(nodes, columns["split"], labels.get("labelled", np.zeros(len(ids), bool)))
+        except DatasetError as error:
+            problems.append(Problem(error, training_only=True))
+    return Parts(
+        adjacency=_adjacency(edges, source, target, len(ids)),
+        features=blocks,
+        graph_of=_graph_of(nodes, columns["graph"], edges, (source, target)) if "graph" in columns else None,
+        node_ids=as_integers(ids),
+        name=name,
+        node_columns=sum(block.matrix.shape[1] for block in blocks if not block.sparse),
+        problems=problems,
+        **labels,
+    )
+
+
+def _node_ids(nodes: Table) -> pa.Array:
+    column = nodes.need("id")
+    ids = nodes.ids(column)
+    if not len(ids):
+        raise DatasetError(f"{nodes.name} has no rows, so the graph has no nodes.")
+    codes = ids.dictionary_encode().indices.to_numpy()
+    first = np.unique(codes, return_index=True)[1]
+    if len(first) < len(codes):
+        again = int(np.setdiff1d(np.arange(len(codes)), first)[0])
+        before = nodes.row_number(first[codes[again]])
+        raise nodes.error(again, column, f"the id {ids[again].as_py()!r} is in row {before} already; ids must differ.")
+    return ids
+
+
+def _special_columns(nodes: Table, label: str, ignore: Sequence[str]) -> tuple[dict[str, str], list[Problem]]:
+    """Return the columns that are not features, by their purpose, and errors about those that training needs."""
+    problems = []
+    found = {"id": nodes.need("id")}
+    wanted = [(f"ignored {column}", column, "use one of these for `ignore`.") for column in ignore]
+    for purpose, column, remedy in (*wanted, ("label", label, "add it, or use another column with `label='COLUMN'`.")):
+        try:
+            found[purpose] = nodes.need(column, remedy)
+        except DatasetError as error:
+            problems.append(Problem(error, training_only=True))
+    ignored = [column for purpose, column in found.items() if purpose.startswith("ignored ")]
+    for purpose in ("id", "label"):
+        if found.get(purpose) in ignored:
+            column = found[purpose]
+            raise DatasetError(f"The column {column!r} of {nodes.name} is needed; remove `ignore={[column]}`.")
+    for purpose in ("split", "graph"):
+        if (there := nodes.find(purpose)) and there not in ignored:
+            found[purpose] = there
+    return found, problems
+
+
+def _ends(edges: Table, nodes: Table, ids: pa.Array) -> Ends:
+    source, target = edges.need("source"), edges.need("target")
+    return edges.places(source, ids, nodes.name), edges.places(target, ids, nodes.name)
+
+
+def _adjacency(edges: Table, source: np.ndarray, target: np.ndarray, nodes: int) -> sp.csr_array:
+    column = edges.find("weight")
+    used = (edges.find("source"), edges.find("target"), column)
+    if unused := [column for column in edges.column_names if column not in used]:
+        log.warning(f"{edges.name}: only source, target and weight of an edge are used, not {', '.join(unused)}.")
+    if not len(edges):
+        log.warning(f"{edges.name} has no edges, so no node has a neighbour.")
+    return one_way(source, target, nodes, _weights(edges, column) if column else None)
+
+
+def _weights(edges: Table, column: str) -> np.ndarray:
+    weights = edges.numbers(column, "correct the weight, or remove the edge.")
+    if (weights <= 0).any():
+        row = int(np.argmax(weights <= 0))
+        raise edges.error(row, column, f"the weight {weights[row]:g} is not above 0; correct or remove the edge.")
+    if len(weights) and not 0.1 <= weights.mean() <= 10:
+        log.warning(
+            f"{edges.name}: the mean weight is {weights.mean():.3g}, but self-loops have weight 1; scale them to a "
+            "mean near 1 unless this is intended."
+        )
+    return weights
+
+
+def _labels(nodes: Table, column: str, multilabel: bool) -> dict[str, Any]:
+    """Return the fields of :class:`Parts` about labels."""
+    texts = nodes.texts(column)
+    lists = pc.split_pattern(pc.fill_null(texts, ""), "|") if multilabel else None
+    flat = texts if lists is None else pc.utf8_trim_whitespace(lists.flatten())
+    values = [value for value in pc.unique(flat).to_pylist() if value]
+    names = [str(value) for value in np.sort(as_integers(pa.array(values, pa.string())))]
+    numbers = pc.fill_null(pc.index_in(flat, value_set=pa.array(names, pa.string())), UNKNOWN).to_numpy()
+    labels = numbers.astype(np.int64)
+    if lists is not None:
+        rows = np.repeat(np.arange(len(texts)), lists.value_lengths().to_numpy())
+        labels = np.zeros((len(texts), len(names)), np.float32)
+        labels[rows[numbers >= 0], numbers[numbers >= 0]] = 1
+    labelled = texts.is_valid().to_numpy(zero_copy_only=False)
+    return {"labels": labels, "labelled": labelled, "class_names": names, "label_at": partial(nodes.at, column)}
+
+
+def _masks(nodes: Table, column: str, labelled: np.ndarray) -> Masks | None:
+    texts = nodes.texts(column)
+    if texts.null_count == len(texts):
+        return None
+    parts = pc.utf8_lower(texts).to_pylist()
+    for row, part in enumerate(parts):
+        if part is not None and part not in SPLITS:
+            raise nodes.error(row, column, f"{texts[row].as_py()!r} is not a split; use train, val, test or nothing.")
+        if part is not None and not labelled[row]:
+            raise nodes.error(row, column, f"a {part} node needs a label; label it, or leave its split empty.")
+    numbers = np.array([UNKNOWN if part is None else SPLITS[part] for part in parts])
+    return numbers == 0, numbers == 1, numbers == 2
+
+
+def _graph_of(nodes: Table, column: str, edges: Table, ends: Ends) -> np.ndarray:
+    texts = nodes.texts(column)
+    if texts.null_count:
+        row = first_true(texts.is_null())
+        raise nodes.error(row, column, f"the graph is missing; fill it in, or train with `ignore={[column]}`.")
+    graph_of = texts.dictionary_encode().indices.to_numpy()
+    across = graph_of[ends[0]] != graph_of[ends[1]]
+    if across.any():
+        row = int(np.argmax(across))
+        names = " and ".join(repr(texts[int(end[row])].as_py()) for end in ends)
+        raise edges.error(row, edges.need("source"), f"the edge is between the graphs {names}; remove it.")
+    return graph_of

@@ -1,0 +1,113 @@
+"""Read one table from a CSV, TSV or Parquet file."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import re
+import zlib
+from collections.abc import Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from ngcn.data.table import Table, count_blank
+from ngcn.errors import DatasetError
+
+ENDINGS = (".csv", ".tsv", ".parquet")  # each may be followed by .gz
+
+
+def read_table(path: str | Path) -> Table:
+    """Read a CSV, TSV or Parquet file, gzipped or not. CSV may be separated by commas, semicolons or tabs."""
+    path = Path(path)
+    ending = path.name.lower().removesuffix(".gz")
+    if not ending.endswith(ENDINGS):
+        raise DatasetError(f"{path} is not a table that can be read; use {', '.join(ENDINGS)}, gzipped (.gz) or not.")
+    content = _content(path).removeprefix(codecs.BOM_UTF8)
+    if not content.strip():
+        raise DatasetError(f"{path} is empty; it needs a first line with the names of the columns.")
+    if ending.endswith(".parquet"):
+        return Table(_parquet(content, path), str(path))
+    blank = _blank_rows(content)
+    return Table(_csv(content, path, blank), str(path), first_row=2, blank_rows=blank)
+
+
+def _content(path: Path) -> bytes:
+    try:
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.name.lower().endswith(".gz") else content
+    except gzip.BadGzipFile as error:
+        raise DatasetError(f"{path} is not a gzip file, or a damaged one: {error}; create it again.") from None
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror}.") from None
+    except (EOFError, zlib.error):
+        raise DatasetError(f"{path} is a truncated or damaged gzip file; copy or create it again.") from None
+
+
+def _parquet(content: bytes, path: Path) -> pa.Table:
+    try:
+        return pyarrow.parquet.ParquetFile(pa.BufferReader(content)).read(use_threads=False)  # as in _csv
+    except (pa.ArrowException, OSError, ValueError) as error:
+        reason = str(error).splitlines()[0].rstrip(".")
+        raise DatasetError(f"{path} is truncated, damaged or not a Parquet file ({reason}); create it again.") from None
+
+
+def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
+    try:
+        separator = "\t" if ".tsv" in path.suffixes else _separator(content)
+        lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
+        names = next(filter(None, csv.reader(lines, delimiter=separator, strict=True)), [])
+    except UnicodeDecodeError:
+        raise _not_utf8(content, path) from None
+    except csv.Error:
+        raise DatasetError(
+            f"{path}: the quotation marks of its first line do not match; close them, or double those inside a name."
+        ) from None
+    parse = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in content)
+    # One thread: only then does Arrow report the row of an error, and a process may exit right after reading.
+    read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=False)
+    convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
+    try:
+        return pa.csv.read_csv(pa.BufferReader(content), read, parse, convert)
+    except pa.ArrowInvalid as error:
+        if "UTF8" in str(error):
+            raise _not_utf8(content, path) from None
+        reason = str(error).splitlines()[0].removeprefix("CSV parse error: ").removeprefix("Row ").rstrip(".")
+        reason = re.sub(r"^#(\d+)", lambda row: f"#{count_blank(int(row[1]), blank_rows)}", reason)
+        raise DatasetError(
+            f"{path} is not a table, row {reason}; each row needs a cell for each column of the first line."
+        ) from None
+
+
+def _separator(content: bytes) -> str:
+    """Return the most frequent separator outside quotes in the first line that is not blank."""
+    header = next(filter(bytes.strip, io.BytesIO(content)), b"").decode("utf-8")
+    return max(",;\t", key=re.sub('"[^"]*"', "", header).count)
+
+
+def _blank_rows(content: bytes) -> list[int]:
+    """Return the numbers of the blank rows, which the parser skips."""
+    if not (b"\n\n" in content or b"\n\r\n" in content or content.startswith((b"\n", b"\r"))):
+        return []  # most files: no need to go through the lines
+    blank, row, quoted = [], 0, False
+    for line in content.splitlines():
+        row += not quoted  # a quoted cell may span several lines
+        if not (line or quoted):
+            blank.append(row)
+        quoted ^= line.count(b'"') % 2 == 1
+    return blank
+
+
+def _not_utf8(content: bytes, path: Path) -> DatasetError:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError as error:
+        row = content.count(b"\n", 0, error.start) + 1
+        return DatasetError(f"{path}, row {row}: a character is not in UTF-8; save the file in UTF-8.")
+    return DatasetError(f"{path} is not text in UTF-8; save it in UTF-8.")

@@ -1,0 +1,193 @@
+"""Turn `Parts` into a `Graph`, for training or for a trained model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ngcn.data.parts import UNKNOWN, Masks, Parts, log
+from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class, random_split
+from ngcn.errors import DatasetError, GraphError
+from ngcn.graph import _training_checks as check
+from ngcn.graph._features import features_for_model, features_for_training
+from ngcn.graph.graph import Graph
+
+
+class Schema(NamedTuple):
+    """The names that a trained model knows.
+
+    ``node_columns`` is that of the graph it was trained on, see :class:`Graph`; 0 if unknown.
+    """
+
+    class_names: Sequence[str]
+    feature_names: Sequence[str]
+    multilabel: bool = False
+    node_columns: int = 0
+
+
+def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
+    """Make a graph to train on. Add structural features and draw a split if there are none, with a warning.
+
+    Args:
+        parts: what the data say.
+        split, seed: as in :func:`~ngcn.graph.load_dataset`.
+    """
+    number = per_class(split)
+    for problem in parts.problems:
+        raise problem.error
+    with _naming(parts):
+        _check_lengths(parts)
+        X, names = features_for_training(parts)
+        if parts.labels is None:
+            raise DatasetError(f"{parts.name} has no labels, so there is nothing to train on.")
+        if parts.published and parts.masks is not None:
+            masks = parts.masks
+            if number is not None:
+                masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
+            return _graph(parts, X, names, masks)
+        parts = replace(parts, labelled=_labelled(parts))
+        check.check_classes(parts)
+        check.warn_about_class_names(parts)
+        check.warn_about_imbalance(parts)
+        masks = _split(parts, split, seed)
+        check.check_training_classes(parts, masks[0])
+        return _graph(parts, X, names, masks)
+
+
+def for_model(parts: Parts, schema: Schema) -> Graph:
+    """Make a graph to use a trained model on. All labelled nodes are test nodes.
+
+    Features get the model's order, by name. Values of one-hot columns and sparse features that the model does not know
+    are dropped with a warning, and those that the graph lacks are 0. Any other missing or extra feature is an error.
+    Labels that are not classes of the model are unknown, with a warning.
+    """
+    for problem in parts.problems:
+        if not problem.training_only:
+            raise problem.error
+    with _naming(parts):
+        _check_lengths(parts)
+        X = features_for_model(parts, schema.feature_names, schema.node_columns)
+        parts = _with_classes(parts, schema)
+        none = np.zeros(parts.nodes, bool)
+        parts = replace(parts, node_columns=schema.node_columns)
+        return _graph(parts, X, schema.feature_names, (none, none, _labelled(parts)))
+
+
+@contextmanager
+def _naming(parts: Parts) -> Iterator[None]:
+    """Let errors about the graph name its file."""
+    try:
+        yield
+    except GraphError as error:
+        if not parts.source:
+            raise
+        raise DatasetError(f"{parts.source} is not a valid graph: {error}") from error
+
+
+def _check_lengths(parts: Parts) -> None:
+    if not parts.nodes:
+        raise GraphError("The graph has no nodes.")
+    for array in (parts.labels, *(parts.masks or ())):
+        if array is not None and len(array) != parts.nodes:
+            raise GraphError(f"{parts.name} has {parts.nodes} nodes, but {len(array)} labels or entries of a mask.")
+
+
+def _graph(parts: Parts, X: Any, feature_names: Sequence[str] | None, masks: Masks) -> Graph:
+    return Graph(
+        parts.adjacency,
+        X,
+        parts.labels,  # type: ignore[arg-type]
+        *masks,
+        node_ids=parts.node_ids,  # type: ignore[arg-type]
+        class_names=parts.class_names,  # type: ignore[arg-type]
+        feature_names=feature_names,  # type: ignore[arg-type]
+        name=parts.name,
+        node_columns=parts.node_columns,
+    )
+
+
+def _labelled(parts: Parts) -> np.ndarray:
+    assert parts.labels is not None
+    if parts.labels.ndim == 1:
+        return parts.labels != UNKNOWN
+    return np.ones(parts.nodes, bool) if parts.labelled is None else parts.labelled
+
+
+def _split(parts: Parts, split: str, seed: int) -> Masks:
+    """Return the given or a drawn split, with a validation split in any case."""
+    assert parts.labels is not None and parts.labelled is not None
+    masks = parts.masks
+    if number := per_class(split):
+        masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
+        log.warning(f"{parts.name}, split {split}: {_count(masks)}.")
+    elif masks is None:
+        masks = _draw(parts, seed)
+    train, val, test = masks
+    if not train.any():
+        raise DatasetError(f"{parts.name} has no training nodes; label some, or add labelled nodes to the split.")
+    if not val.any():
+        train, val = hold_out(train, parts.labels, seed)
+        if not val.any():
+            raise DatasetError(
+                f"{parts.name}: every label has one training node only, so none is left for validation; label more "
+                "nodes, or use another column of labels with `label='COLUMN'`."
+            )
+        log.warning(
+            f"{parts.name} has no validation nodes: {val.sum()} training nodes, drawn with seed {seed}, are used for "
+            "validation."
+        )
+    check.warn_about_few(val)
+    return train, val, test
+
+
+def _draw(parts: Parts, seed: int) -> Masks:
+    assert parts.labels is not None and parts.labelled is not None
+    if parts.graph_of is not None and len(np.unique(parts.graph_of[parts.labelled])) > 1:
+        masks, how = draw_graphs(parts.graph_of, parts.labelled, seed), "whole graphs"
+    else:
+        masks = draw_split(parts.labelled, parts.labels, seed)
+        how = "half of the labels" if parts.labels.ndim == 2 else "half of each class"
+    log.warning(f"{parts.name} has no split: {_count(masks)}; {how} drawn with seed {seed} for training.")
+    return masks
+
+
+def _count(masks: Masks) -> str:
+    train, val, test = (int(mask.sum()) for mask in masks)
+    return f"{train} training, {val} validation and {test} test nodes"
+
+
+def _with_classes(parts: Parts, schema: Schema) -> Parts:
+    """Number the labels as the model does. Class numbers without names are those of the model already."""
+    known = {name: number for number, name in enumerate(schema.class_names)}
+    labels = parts.labels
+    if labels is None:
+        labels = np.zeros((parts.nodes, len(known))) if schema.multilabel else np.full(parts.nodes, UNKNOWN)
+        parts = replace(parts, labelled=np.zeros(parts.nodes, bool))
+    elif parts.class_names is not None and not parts.published:
+        number = np.array([known.get(str(name), UNKNOWN) for name in parts.class_names] + [UNKNOWN], int)
+        _warn_about_new_classes(parts, number == UNKNOWN)
+        if labels.ndim == 1:
+            labels = number[labels]  # -1 is the last one, which is unknown
+        else:
+            mapped = np.zeros((parts.nodes, len(known)), np.float32)
+            mapped[:, number[number != UNKNOWN]] = labels[:, number[:-1] != UNKNOWN]
+            labels = mapped
+    return replace(parts, labels=labels, class_names=schema.class_names)
+
+
+def _warn_about_new_classes(parts: Parts, new: np.ndarray) -> None:
+    """``new`` says for each class, and at the end for unknown labels, whether the model lacks it."""
+    assert parts.labels is not None and parts.class_names is not None
+    several = parts.labels.ndim == 2
+    nodes = parts.labels[:, new[:-1]].any(axis=1) if several else new[parts.labels] & (parts.labels != UNKNOWN)
+    if nodes.any():
+        row = parts.labels[int(nodes.argmax())]
+        first = int(np.flatnonzero((row != 0) & new[:-1])[0]) if several else int(row)
+        log.warning(
+            f"{parts.describe_labels()}: {nodes.sum()} label(s) are not classes of the model, such as "
+            f"{str(parts.class_names[first])!r}; they are unknown."
+        )
