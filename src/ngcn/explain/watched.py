@@ -31,13 +31,8 @@ class Watched(Features):
         self.products.append((W, XW, near))
         return XW.clone()  # a layer may add to it in place
 
-    @property
-    def _dense(self) -> Tensor:
-        """What :meth:`times` multiplies with where that is faster; it leaves out and remembers by itself."""
-        return self.original._dense
-
-    def dense(self) -> Tensor:
-        X = super().dense()
+    def dense(self, device: torch.device | str | None = None) -> Tensor:
+        X = super().dense(device)
         if self.node is not None:
             X[self.node] = 0
         if self.feature is not None:

@@ -1,6 +1,6 @@
 """Section 3 of the paper: graph models, the network of them, classifiers, and the named special cases."""
 
-from ngcn.nn.chebyshev import Chebyshev, rescaled_laplacian
+from ngcn.nn.chebyshev import Chebyshev
 from ngcn.nn.classifiers import CLASSIFIERS
 from ngcn.nn.each_tower import EachTower, PyG
 from ngcn.nn.gcn import GCN
@@ -22,6 +22,5 @@ __all__ = [
     "PyG",
     "WalkCoefficients",
     "build_network",
-    "rescaled_laplacian",
     "towers_side_by_side",
 ]

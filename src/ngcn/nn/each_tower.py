@@ -68,7 +68,7 @@ class ModulesOfTowers(nn.Module):
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
-        Z = X.dense()
+        Z = X.dense(next((p.device for p in self.parameters()), None))
         outputs = torch.stack(
             [
                 module(A_hat.power(k), dropout(Z, self.dropout, self.training))
@@ -94,5 +94,5 @@ class PyG(nn.Module):
         self.module, self.largest, self.weights = module, largest, weights
 
     def forward(self, P: Power, Z: Float[Tensor, "nodes width_in"]) -> Float[Tensor, "nodes width_out"]:
-        edge_index, edge_weight = P.edges(self.largest)
+        edge_index, edge_weight = P.edges(self.largest, Z.device)
         return self.module(Z, edge_index, edge_weight) if self.weights else self.module(Z, edge_index)

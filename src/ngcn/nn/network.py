@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
-from torch.func import functional_call
 
 from ngcn.nn.classifiers import make_classifier
 from ngcn.nn.polynomial import Polynomial
@@ -90,13 +88,5 @@ class Network(nn.Module):
 def towers_side_by_side(
     networks: Sequence[Network], A_hat: Operator, X: Features, rows: Int[Tensor, " rows"]
 ) -> Sequence[Float[Tensor, "rows towers width"]]:
-    """The towers of several GCN or SAGE networks of the same make, computed together: the same bits in less time.
-
-    To the kernels, the blocks of one network simply follow those of another; what a call costs is paid once for all.
-    """
-    if len(networks) == 1:
-        return [networks[0].towers(A_hat, X, rows)]
-    own = [dict(network.graph_models.named_parameters()) for network in networks]
-    weights = {name: torch.cat([parameters[name] for parameters in own]) for name in own[0]}
-    Z = functional_call(networks[0].graph_models, weights, (A_hat, X, rows))
-    return Z.unflatten(1, (len(networks), -1)).unbind(1)
+    """The towers of several networks."""
+    return [network.towers(A_hat, X, rows) for network in networks]

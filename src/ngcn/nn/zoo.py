@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 import scipy.sparse as sp
 
-from ngcn.nn.chebyshev import Chebyshev, rescaled_laplacian
+from ngcn.nn.chebyshev import Chebyshev
 from ngcn.nn.gcn import GCN
 from ngcn.nn.network import Network
 from ngcn.nn.polynomial import WalkCoefficients
@@ -23,7 +23,7 @@ class Preset:
     """What a name stands for; the fields are the defaults of a run's settings."""
 
     graph_model: Any  # a class
-    normalization: Normalization | Literal["laplacian"]
+    normalization: Normalization
     powers: tuple[int, ...]
     replicas: int
     classifier: str
@@ -38,8 +38,6 @@ class Preset:
 
     def operator(self, adjacency: sp.csr_array) -> Operator:
         """Â, or what takes its place."""
-        if self.normalization == "laplacian":
-            return rescaled_laplacian(adjacency)
         return normalize(adjacency, self.normalization)
 
 

@@ -224,11 +224,10 @@ def _descend(trainings: list[Training], A_hat: Operator, X: Features, rows: Tens
     for training in trainings:
         training.network.train()
         training.state.optimizer.zero_grad()
-    with drawing_from(*[training.state.generator for training in trainings]):
-        towers = towers_side_by_side([training.network for training in trainings], A_hat, X, rows)
     losses = []
-    for training, Z in zip(trainings, towers, strict=True):
+    for training in trainings:
         with drawing_from(training.state.generator):
+            Z = training.network.towers(A_hat, X, rows)
             losses.append(objective(training.network.classifier, Z, labels, training.config.intermediate))
     torch.autograd.backward(losses)
     for training in trainings:
