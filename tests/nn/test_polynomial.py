@@ -5,8 +5,8 @@ import scipy.sparse as sp
 import torch
 from numpy.polynomial import chebyshev
 
-from ngcn.nn import build_network, rescaled_laplacian
-from ngcn.ops import normalize
+from ngcn.nn import build_network
+from ngcn.ops import normalize, rescaled_laplacian
 
 
 @pytest.mark.parametrize("K", [1, 2, 5])

@@ -6,7 +6,6 @@ thread takes it.
 
 from __future__ import annotations
 
-import numba
 import numpy as np
 import scipy.sparse as sp
 
@@ -49,7 +48,8 @@ def random_walks(
     walks = np.empty((len(starts), length), np.int32)
     ends = np.concatenate([[0.0], np.cumsum(adjacency.data, dtype=np.float64)])  # of each edge, laid end to end
     key = np.random.SeedSequence(seed).generate_state(1, np.uint64)
-    _walk(adjacency.indptr, adjacency.indices, ends, starts.astype(np.int32), key, 1 / p, 1 / q, walks)
+    factors = np.array([1 / p, 1 / q])
+    _walk(-(-len(starts) // 64), adjacency.indptr, adjacency.indices, ends, starts.astype(np.int32), key, factors, walks)
     return walks
 
 
@@ -81,20 +81,21 @@ def _first_above(values: np.ndarray, value: float, low: int, high: int) -> int:
 
 @kernel
 def _walk(
+    share: int,
     indptr: np.ndarray,
     indices: np.ndarray,
     ends: np.ndarray,
     starts: np.ndarray,
     key: np.ndarray,
-    back: float,
-    away: float,
+    factors: np.ndarray,
     walks: np.ndarray,
 ) -> None:
     """``ends[e]`` is the sum of the weights before edge e. A step of node2vec is drawn like a plain one and then kept
     with a probability in proportion to its factor, or drawn again: no tables of pairs of edges are needed."""
+    back, away = factors[0], factors[1]
     most = max(1.0, back, away)
     length = walks.shape[1]
-    for w in numba.prange(starts.size):
+    for w in range(64 * share, min(starts.size, 64 * share + 64)):
         stream = _mix(U64(key[0] + _mix(U64(w))))
         draw = 0
         v = walks[w, 0] = starts[w]

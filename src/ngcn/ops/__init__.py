@@ -1,13 +1,14 @@
-"""Sparse mathematics: normalisation, multi-power propagation, sparse features, dropout; and its CPU kernels."""
+"""Sparse operators: normalisation, products with powers of Â, sparse features, dropout. On the CPU they are compiled."""
 
+from ngcn.ops.backend import use_reference
 from ngcn.ops.dropout import NONE, Dropout, drawing_from
 from ngcn.ops.features import Features
-from ngcn.ops.normalize import bag_of_words, normalize, normalize_rows, undirected
-from ngcn.ops.operator import Operator, Power
-from ngcn.ops.propagate import propagate
+from ngcn.ops.normalize import bag_of_words, normalize, normalize_rows, rescaled_laplacian, undirected
+from ngcn.ops.operator import Operator, Power, propagate
 from ngcn.ops.reach import Reach
 from ngcn.ops.rows import l2_normalize, select_rows
 from ngcn.ops.towers import relu_dropout, relu_normalize_dropout, tower_linear
+from ngcn.ops.workspace import Workspace
 
 __all__ = [
     "NONE",
@@ -16,6 +17,7 @@ __all__ = [
     "Operator",
     "Power",
     "Reach",
+    "Workspace",
     "bag_of_words",
     "drawing_from",
     "l2_normalize",
@@ -24,7 +26,9 @@ __all__ = [
     "propagate",
     "relu_dropout",
     "relu_normalize_dropout",
+    "rescaled_laplacian",
     "select_rows",
     "tower_linear",
     "undirected",
+    "use_reference",
 ]

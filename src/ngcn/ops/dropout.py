@@ -1,4 +1,4 @@
-"""`Dropout`: which entries are kept, decided by a counter-based generator so that no mask is ever stored."""
+"""`Dropout`: which entries are kept, decided by a counter-based random generator, so that no mask is ever stored."""
 
 from __future__ import annotations
 
@@ -7,49 +7,51 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 
-import numpy as np
 import torch
+
+ONE = 1 << 16  # the probability 1 in units of `Dropout.keep`
 
 
 @dataclass(frozen=True)
 class Dropout:
-    """One draw of a dropout mask: the same key gives the same mask, in forward and in backward, on any thread.
+    """One draw of a dropout mask. The same key gives the same mask, forward and backward, on any thread and device.
 
     Args:
         keep: the probability of keeping an entry, in units of 1/65536.
-        keys: two random words; a line of them for each network, where several are computed together.
+        key: two random 32-bit words.
     """
 
     keep: int
-    keys: np.ndarray
+    key: tuple[int, int]
 
     @staticmethod
     def draw(probability: float) -> Dropout:
-        """A fresh mask that drops with this probability; its keys come from the generators of :func:`drawing_from`.
+        """Draw a mask that drops entries with this probability. The key comes from a generator on the CPU.
+
+        The generator is that of :func:`drawing_from`, or torch's default generator.
 
         Example:
             >>> Dropout.draw(0.25).keep / 65536
             0.75
         """
-        generators = _generators.get()
-        keys = np.zeros((len(generators), 2), np.uint32)
+        key = (0, 0)
         if probability > 0:
-            for key, generator in zip(keys, generators, strict=True):
-                key[:] = torch.randint(2**32, (2,), generator=generator).numpy()
-        return Dropout(max(1, round((1 - probability) * 65536)), keys)
+            first, second = torch.randint(2**32, (2,), generator=_generator.get()).tolist()
+            key = first, second
+        return Dropout(max(1, round((1 - probability) * ONE)), key)
 
 
-_generators: ContextVar[tuple[torch.Generator, ...]] = ContextVar("generators", default=(torch.default_generator,))
+_generator: ContextVar[torch.Generator] = ContextVar("generator", default=torch.default_generator)
 
 
 @contextmanager
-def drawing_from(*generators: torch.Generator) -> Iterator[None]:
-    """Meanwhile, masks are drawn from these generators, one for each of the networks that are computed together."""
-    before = _generators.set(generators)
+def drawing_from(generator: torch.Generator) -> Iterator[None]:
+    """Draw the keys of masks from this CPU generator while the context is open."""
+    before = _generator.set(generator)
     try:
         yield
     finally:
-        _generators.reset(before)
+        _generator.reset(before)
 
 
 NONE = Dropout.draw(0.0)

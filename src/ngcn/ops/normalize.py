@@ -1,4 +1,4 @@
-"""From the adjacency of a graph to the Â of the paper, and row normalisation of features."""
+"""Normalise the adjacency of a graph to the Â of the paper, and the rows of features."""
 
 from __future__ import annotations
 
@@ -6,23 +6,26 @@ from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
+from scipy.sparse.linalg import eigsh
 
+from ngcn.errors import ConfigError
 from ngcn.ops.operator import Operator
 
-Normalization = Literal["symmetric", "row"]
+Normalization = Literal["symmetric", "row", "laplacian"]
 
 
 def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, directed: bool = False) -> Operator:
-    r"""The normalised adjacency with self-connections (the paper's footnote: :math:`A_{ii} = 1`).
+    r"""The normalised adjacency with self-loops (the paper's footnote: :math:`A_{ii} = 1`).
 
     .. math::
         \hat{A} = D^{-1/2} A D^{-1/2} \;(\text{symmetric}), \qquad \hat{A} = D^{-1} A \;(\text{row}),
         \qquad D = \mathrm{diag}(A \mathbf{1})
 
     Args:
-        adjacency: ``(nodes, nodes)`` edge weights of 0 or more.
-        how: ``"symmetric"`` for GCN and N-GCN, ``"row"`` (the transition matrix of a random walk) for SAGE and DCNN.
-        directed: keep the direction of edges; by default an edge counts both ways, with the larger of the two weights.
+        adjacency: ``(nodes, nodes)`` edge weights, 0 or more.
+        how: ``"symmetric"`` for GCN and N-GCN; ``"row"``, the transition matrix of a random walk, for SAGE and DCNN;
+            ``"laplacian"`` for Chebyshev filters, see :func:`rescaled_laplacian`.
+        directed: keep the direction of edges. By default an edge counts both ways, with the larger of the two weights.
 
     Example:
         >>> edge = sp.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]]))
@@ -30,23 +33,54 @@ def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, dire
         array([[0.5, 0.5],
                [0.5, 0.5]], dtype=float32)
     """
+    if how not in ("symmetric", "row", "laplacian"):
+        raise ConfigError(f"The adjacency can be normalised symmetric, row or laplacian, not {how!r}.")
+    if how == "laplacian":
+        if directed:
+            raise ConfigError("The laplacian normalisation needs undirected edges; leave `directed` out.")
+        return rescaled_laplacian(adjacency)
     A = sp.csr_array(adjacency, dtype=np.float64)
     if not directed:
         A = A.maximum(A.T).tocsr()
     A = A - sp.diags_array(A.diagonal()) + sp.eye_array(A.shape[0])
-    degree = A.sum(axis=1)  # at least 1, by the self-connection
+    degree = A.sum(axis=1)  # at least 1, by the self-loop
     if how == "symmetric":
         scale = sp.diags_array(degree**-0.5)
         A = scale @ A @ scale
-    elif how == "row":
-        A = sp.diags_array(1 / degree) @ A
     else:
-        raise ValueError(f"The adjacency can be normalised symmetric or row, not {how!r}.")
+        A = sp.diags_array(1 / degree) @ A
     return Operator(sp.csr_array(A, dtype=np.float32), symmetric=how == "symmetric" and not directed)
 
 
+def rescaled_laplacian(adjacency: sp.csr_array) -> Operator:
+    r"""The normalised Laplacian, scaled to eigenvalues from -1 to 1.
+
+    .. math:: \tilde{L} = 2 L / \lambda_{\max} - I, \qquad L = I - D^{-1/2} A D^{-1/2}
+
+    A has no self-loops, and an edge counts both ways.
+
+    Example:
+        >>> rescaled_laplacian(sp.csr_array(np.array([[0.0, 1.0], [1.0, 0.0]]))).matrix.toarray()
+        array([[ 0., -1.],
+               [-1.,  0.]], dtype=float32)
+    """
+    A = undirected(adjacency)
+    degree = A.sum(axis=1)
+    scale = sp.diags_array(np.where(degree > 0, np.maximum(degree, 1e-12) ** -0.5, 0))
+    nodes = A.shape[0]
+    L = sp.csr_array(sp.eye_array(nodes) - scale @ A @ scale)
+    if nodes > 100:
+        start = np.random.default_rng(0).random(nodes)
+        largest = eigsh(L, k=1, which="LA", v0=start, tol=1e-6, return_eigenvectors=False)[0]
+    else:  # too few nodes for an iterative solver
+        largest = np.linalg.eigvalsh(L.toarray())[-1]
+    rescaled = sp.csr_array(2 / largest * L - sp.eye_array(nodes), dtype=np.float32)
+    rescaled.eliminate_zeros()
+    return Operator(rescaled, symmetric=True)
+
+
 def undirected(adjacency: sp.csr_array) -> sp.csr_array:
-    """The edge weights W, the same both ways and without self-connections, in float64.
+    """The edge weights in float64, symmetric and without self-loops.
 
     Example:
         >>> undirected(sp.csr_array(np.array([[1.0, 2.0], [0.0, 0.0]]))).toarray()
@@ -61,7 +95,7 @@ def undirected(adjacency: sp.csr_array) -> sp.csr_array:
 
 
 def bag_of_words(matrix: sp.csr_array | np.ndarray) -> sp.csr_array | np.ndarray:
-    """Which features a node has, whatever their values, each row summing to 1: the paper's binary bag of words.
+    """The binary bag of words of the paper: which features a node has, each row divided by its sum.
 
     Example:
         >>> bag_of_words(np.array([[0.0, 3.0, 0.2], [0.0, 0.0, 0.0]]))
@@ -73,7 +107,7 @@ def bag_of_words(matrix: sp.csr_array | np.ndarray) -> sp.csr_array | np.ndarray
 
 
 def normalize_rows(matrix: sp.csr_array | np.ndarray) -> sp.csr_array | np.ndarray:
-    """Each row divided by the sum of its magnitudes; a row of zeros stays as it is.
+    """Divide each row by the sum of its absolute values; a row of zeros stays zero.
 
     Example:
         >>> normalize_rows(np.array([[1.0, 3.0], [0.0, 0.0]]))

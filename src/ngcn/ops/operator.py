@@ -1,9 +1,10 @@
-"""`Operator`: the sparse matrix Â, ready for the kernels, and `Power`: one of its powers, never formed."""
+"""`Operator`, the sparse matrix Â; `propagate`, products with its powers; and `Power`, one of them."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,21 +12,30 @@ import torch
 from jaxtyping import Float, Int
 from torch import Tensor
 
+from ngcn.ops._checks import FLOATS, checked, checked_reach
+from ngcn.ops.backend import backend
+from ngcn.ops.reach import Reach
+
+CACHED = 16  # arrays of distances per operator
+
 
 class Operator:
-    """A normalised adjacency Â in CSR form: row v says what flows into node v.
+    """A normalised adjacency Â in CSR form. Row v has the weights of what flows into node v.
 
     Args:
         matrix: ``(nodes, nodes)``.
-        symmetric: Â equals its transpose, so that backward need not keep another copy.
+        symmetric: Â equals its transpose, so that the backward pass needs no second copy.
+
+    Attributes:
+        matrix: Â as a scipy matrix.
+        cache: what operators derive from Â and use again.
     """
 
     def __init__(self, matrix: sp.csr_array, *, symmetric: bool = False) -> None:
         self.matrix = sp.csr_array(matrix)
         self.matrix.sort_indices()
         self.symmetric = symmetric
-        self._distances: dict[tuple[str, bytes, int], np.ndarray] = {}
-        self._powers: dict[tuple[int, int | None], sp.csr_array] = {}
+        self.cache: dict[str, Any] = {}
 
     @property
     def nodes(self) -> int:
@@ -33,7 +43,7 @@ class Operator:
 
     @cached_property
     def csr(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """``(indptr, indices, weights)`` as the kernels take them."""
+        """``(indptr, indices, weights)`` with the types that the kernels take."""
         return (
             self.matrix.indptr.astype(np.int64),
             self.matrix.indices.astype(np.int32),
@@ -52,9 +62,13 @@ class Operator:
         return Power(self, k)
 
     def distances(self, rows: np.ndarray, most: int) -> np.ndarray:
-        """How many hops each node is away from the nearest of `rows`, along what flows into them; `most` at most."""
+        """The number of hops from each node to the nearest of `rows`, in the direction of the flow; at most `most`.
+
+        The newest results are cached. Their ids are keys in other caches.
+        """
+        cache = self.cache.setdefault("distances", {})
         key = (rows.dtype.str, rows.tobytes(), most)
-        if key not in self._distances:
+        if key not in cache:
             inflow = self.T.matrix != 0
             reached = np.zeros(self.nodes, dtype=bool)
             reached[rows] = True
@@ -63,23 +77,50 @@ class Operator:
                 now = reached | (inflow @ reached)
                 distance[now & ~reached] = hops
                 reached = now
-            if len(self._distances) == 16:  # somebody asks for ever different rows: keep the newest
-                del self._distances[next(iter(self._distances))]
-            self._distances[key] = distance
-        return self._distances[key]
+            if len(cache) == CACHED:
+                del cache[next(iter(cache))]
+            cache[key] = distance
+        distances: np.ndarray = cache[key]
+        return distances
 
     @cached_property
     def all_wanted(self) -> np.ndarray:
-        """The distances where every row is wanted: always the same array, which others remember work by."""
+        """Distances for a reach of all nodes. Its id is a key in other caches."""
         return np.zeros(self.nodes, np.int32)
 
     def __repr__(self) -> str:
         return f"Operator(nodes={self.nodes}, entries={self.matrix.nnz}, symmetric={self.symmetric})"
 
 
+def propagate(
+    A_hat: Operator, Z: Float[Tensor, "powers nodes columns"], powers: tuple[int, ...], reach: Reach | None = None
+) -> Float[Tensor, "powers nodes columns"]:
+    r"""Multiply block p by :math:`\hat{A}^{k_p}`, without forming a power.
+
+    .. math:: (Z_0, Z_1, \dots) \;\mapsto\; (\hat{A}^{k_0} Z_0, \hat{A}^{k_1} Z_1, \dots)
+
+    Args:
+        A_hat: the operator.
+        Z: a block for each power, its towers side by side.
+        powers: the power of each block, ascending.
+        reach: the rows that are wanted, by default all. Other rows are zero.
+
+    Example:
+        >>> A_hat = Operator(sp.csr_array(np.array([[0.0, 1.0], [0.5, 0.5]], dtype=np.float32)))
+        >>> propagate(A_hat, torch.tensor([[[1.0], [2.0]]]).expand(3, 2, 1), (0, 1, 2)).squeeze()
+        tensor([[1.0000, 2.0000],
+                [2.0000, 1.5000],
+                [1.5000, 1.7500]])
+    """
+    Z = checked("Z", Z, (len(powers), A_hat.nodes, None), FLOATS[A_hat.matrix.dtype])
+    reach = checked_reach("Z", reach or Reach.of(A_hat, None, powers), len(Z), A_hat.all_wanted)
+    result: Tensor = backend(Z).propagate(A_hat, Z, powers, reach)
+    return result
+
+
 @dataclass(frozen=True)
 class Power:
-    """Â^k as a graph model of the user's own sees it: a matrix to multiply with, formed only when asked for.
+    """Â^k, for graph models: a matrix to multiply with. It is formed only when asked for.
 
     Example:
         >>> from ngcn.ops import normalize
@@ -93,25 +134,31 @@ class Power:
     k: int
 
     def __matmul__(self, Z: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes columns"]:
-        from ngcn.ops.propagate import propagate  # an operation on operators: it imports this file
-
         return propagate(self.operator, Z[None], (self.k,))[0]
 
     def matrix(self, largest: int | None = None) -> sp.csr_array:
-        """Â^k itself, which is dense for large k; with `largest`, only so many of the largest entries of each row."""
-        known = self.operator._powers
-        if (self.k, largest) not in known:
+        """Â^k itself, which is dense for large k. With `largest`, keep that many of the largest entries per row."""
+        cache = self.operator.cache.setdefault("powers", {})
+        if (self.k, largest) not in cache:
             A = self.operator.matrix
             result = sp.csr_array(sp.eye_array(A.shape[0], dtype=A.dtype))
             for _ in range(self.k):
                 result = sp.csr_array(A @ result)
-            known[self.k, largest] = result if largest is None else _largest_of_each_row(result, largest)
-        return known[self.k, largest]
+            cache[self.k, largest] = result if largest is None else _largest_of_each_row(result, largest)
+        return cache[self.k, largest]
 
-    def edges(self, largest: int | None = None) -> tuple[Int[Tensor, "2 edges"], Float[Tensor, " edges"]]:
-        """Â^k as PyG's ``(edge_index, edge_weight)``: an edge from u to v for the entry in row v, column u."""
+    def edges(
+        self, largest: int | None = None, device: torch.device | str | None = None
+    ) -> tuple[Int[Tensor, "2 edges"], Float[Tensor, " edges"]]:
+        """Â^k as PyG's ``(edge_index, edge_weight)``: an edge from u to v for the entry in row v, column u.
+
+        Args:
+            largest: keep that many of the largest entries per row, by default all.
+            device: where to put the tensors, by default the CPU.
+        """
         entries = self.matrix(largest).tocoo()
-        return torch.from_numpy(np.stack([entries.col, entries.row]).astype(np.int64)), torch.from_numpy(entries.data)
+        edge_index = torch.from_numpy(np.stack([entries.col, entries.row]).astype(np.int64))
+        return edge_index.to(device), torch.from_numpy(entries.data).to(device)
 
 
 def _largest_of_each_row(matrix: sp.csr_array, keep: int) -> sp.csr_array:

@@ -1,25 +1,27 @@
-"""`Reach`: which rows of which towers the wanted result depends on, exactly."""
+"""`Reach`: the rows of each tower that the wanted result depends on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngcn.ops.operator import Operator
+if TYPE_CHECKING:
+    from ngcn.ops.operator import Operator
 
 
 @dataclass(frozen=True)
 class Reach:
-    """How far each node is from the rows that are wanted, and how many layers lie between here and there.
+    """The distance of each node from the rows that are wanted, and the number of layers up to them.
 
-    A layer of power k moves information by k hops. With `layers` layers to go, power k therefore needs just the rows
+    A layer of power k moves information by k hops. With `layers` layers to go, power k therefore needs exactly the rows
     within ``layers * k`` hops of the wanted ones, and its s-th sparse product those within ``layers * k - s``.
 
     Args:
         distance: ``(nodes,)`` hops to the nearest wanted row.
         powers: the powers in use, ascending.
-        layers: layers still to come, from the point where this is used.
+        layers: the layers that follow.
     """
 
     distance: np.ndarray
@@ -38,12 +40,12 @@ class Reach:
 
     @property
     def limits(self) -> np.ndarray:
-        """For each power, how far away a row may be and still matter here."""
+        """For each power, the largest distance at which a row matters."""
         return self.layers * np.array(self.powers)
 
     @property
     def first_block(self) -> np.ndarray:
-        """For each distance, the first power (by its place among the powers) that still matters there.
+        """For each distance, the index of the first power whose limit is at least as large.
 
         Example:
             >>> Reach(np.array([0, 1, 2, 3]), powers=(0, 1, 2), layers=1).first_block

@@ -1,0 +1,175 @@
+"""Compile kernels and run them on several threads.
+
+A kernel is a function of one share of the work: ``f(share, *arguments)``. Numba compiles it once, without threads. One
+launcher, common to all kernels, runs the shares in parallel and calls the kernel through its address. Compared with a
+``prange`` in every kernel, this takes a third of the time to compile: Numba compiles the body of a ``prange`` several
+times, and its wrappers take longer than most of our loops.
+"""
+
+from __future__ import annotations
+
+import builtins
+import hashlib
+import inspect
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numba
+import numpy as np
+from llvmlite import ir
+from numba import types
+from numba.extending import intrinsic
+
+from ngcn.ops.threads import follow_torch
+
+OPTIONS: dict[str, Any] = {
+    "fastmath": {"contract", "reassoc", "nsz", "arcp"},  # no `nnan`, `ninf`: a diverging model must give a NaN loss
+    "error_model": "numpy",  # no checks for division by zero
+}
+_ENTRY = types.void(types.intp, types.CPointer(types.voidptr), types.CPointer(types.intp))
+_lock = threading.Lock()
+
+
+class Kernel:
+    """A compiled function of one share of the work. It is compiled when called with arguments of new types.
+
+    Args:
+        function: called as ``function(share, *arguments)``. It is compiled with arrays and integers as arguments. It
+            must write to different memory for each share.
+
+    Attributes:
+        compiled: for each combination of argument types, the result of ``numba.cfunc``.
+    """
+
+    def __init__(self, function: Callable[..., None]) -> None:
+        self.function = function
+        self.compiled: dict[tuple[Any, ...], Any] = {}
+        self.__name__, self.__doc__ = function.__name__, function.__doc__
+
+    def __call__(self, shares: int, *arguments: Any, turns: int = 1) -> None:
+        """Run shares 0 to ``turns * shares - 1``: in each turn `shares` of them in parallel, the turns in order."""
+        kinds, pointers, numbers = [], [], []
+        for argument in arguments:
+            if isinstance(argument, np.ndarray):
+                if not argument.flags.c_contiguous:
+                    raise ValueError(f"{self.__name__} needs arrays in C order.")
+                kinds.append((argument.dtype.name, argument.ndim))
+                pointers.append(argument.ctypes.data)
+                numbers.extend(argument.shape)
+            else:
+                kinds.append(("int", 0))
+                numbers.append(argument)
+        key = tuple(kinds)
+        compiled = self.compiled.get(key) or self.compile(key)
+        follow_torch()
+        _launcher()(turns, shares, compiled.address, np.array(pointers + numbers, np.int64), len(pointers))
+
+    def compile(self, kinds: tuple[tuple[str, int], ...]) -> Any:
+        """Compile a function with the signature that the launcher calls: it unpacks the arguments."""
+        arguments, pointers, numbers = [], 0, 0
+        for dtype, dimensions in kinds:
+            if dtype == "int":
+                arguments.append(f"numbers[{numbers}]")
+                numbers += 1
+            else:
+                shape = "".join(f"numbers[{numbers + i}], " for i in range(dimensions))
+                arguments.append(f"carray(pointers[{pointers}], ({shape}), np.{dtype})")
+                numbers, pointers = numbers + dimensions, pointers + 1
+        name = "_".join([self.__name__, *(f"{dtype}x{dimensions}" for dtype, dimensions in kinds)])
+        source = f"def {name}(share, pointers, numbers):\n    function(share, {', '.join(arguments)})\n"
+        names = {"carray": numba.carray, "np": np, "function": helper(self.function)}
+        # In the name of the kernel's own file: Numba compiles anew when that has changed.
+        exec(builtins.compile(source, inspect.getfile(self.function), "exec"), names)
+        with _lock, _cache() as cache:
+            if key_compiled := self.compiled.get(kinds):
+                return key_compiled
+            try:
+                found = numba.cfunc(_ENTRY, cache=cache, **OPTIONS)(names[name])
+            except RuntimeError:  # no cache for this file, such as one in a notebook
+                found = numba.cfunc(_ENTRY, **OPTIONS)(names[name])
+            self.compiled[kinds] = found
+        return found
+
+
+def kernel(function: Callable[..., None]) -> Kernel:
+    """Make a kernel of a function ``f(share, *arguments)``; see :class:`Kernel`."""
+    return Kernel(function)
+
+
+def helper(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that kernels can call. It becomes part of each kernel that calls it."""
+    return numba.njit(inline="always")(function)
+
+
+@intrinsic
+def _call(typing_context: Any, address: Any, share: Any, packed: Any, pointers: Any) -> Any:
+    """Call the function at this address; `packed` has its pointers first, then its numbers."""
+
+    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        whole, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
+        kind = ir.FunctionType(ir.VoidType(), [whole, pointer.as_pointer(), whole.as_pointer()])
+        data = context.make_array(packed)(context, builder, args[2]).data
+        function = builder.inttoptr(args[0], kind.as_pointer())
+        builder.call(
+            function, [args[1], builder.bitcast(data, pointer.as_pointer()), builder.gep(data, [args[3]])]
+        )
+        return context.get_dummy_value()
+
+    return types.void(types.int64, types.int64, packed, types.int64), generate
+
+
+def _run(turns: int, shares: int, address: int, packed: np.ndarray, pointers: int) -> None:
+    for turn in range(turns):
+        for share in numba.prange(shares):
+            _call(address, turn * shares + share, packed, pointers)
+
+
+_launchers: list[Any] = []
+
+
+def _launcher() -> Any:
+    if not _launchers:
+        with _lock, _cache() as cache:
+            try:
+                _launchers.append(numba.njit(parallel=True, nogil=True, cache=cache)(_run))
+            except RuntimeError:
+                _launchers.append(numba.njit(parallel=True, nogil=True)(_run))
+    return _launchers[0]
+
+
+@contextmanager
+def _cache() -> Iterator[bool]:
+    """Let Numba cache in a folder named by a hash of these sources; False if no folder can be written.
+
+    Numba compiles a function anew when its own file has changed, but a kernel also has parts from other files.
+    """
+    config: Any = numba.config
+    before = config.CACHE_DIR
+    folder = _cache_root(before) / f"kernels-{_sources()}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        writable = os.access(folder, os.W_OK)
+    except OSError:
+        writable = False
+    config.CACHE_DIR = str(folder)
+    try:
+        yield writable
+    finally:
+        config.CACHE_DIR = before
+
+
+def _cache_root(numba_cache: str) -> Path:
+    if root := numba_cache or os.environ.get("NGCN_CACHE"):
+        return Path(root)
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "ngcn"
+
+
+def _sources() -> str:
+    digest = hashlib.sha256(numba.__version__.encode())
+    for path in sorted(Path(__file__).parent.glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]

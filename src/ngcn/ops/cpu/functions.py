@@ -1,0 +1,178 @@
+"""The operators as autograd functions around the kernels.
+
+They compute only rows within reach. The backward passes assume that the incoming gradient is zero out of reach.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngcn.ops.cpu import sparse_kernels, tower_kernels
+from ngcn.ops.cpu.transpose import transposed
+from ngcn.ops.dropout import Dropout
+from ngcn.ops.reach import Reach
+from ngcn.ops.workspace import empty, empty_like
+
+if TYPE_CHECKING:
+    from ngcn.ops.features import Features
+    from ngcn.ops.operator import Operator
+
+SUMS = 16  # parts of the nodes that a weight gradient is summed over; fixed, so that threads do not change its bits
+
+
+def propagate(A_hat: Operator, Z: Tensor, powers: tuple[int, ...], reach: Reach) -> Tensor:
+    result: Tensor = _Propagate.apply(Z, A_hat, powers, reach)
+    return result
+
+
+def features_times(X: Features, W: Tensor, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
+    result: Tensor = _FeaturesTimes.apply(W, X, replicas, dropout, reach)
+    return result
+
+
+def relu_dropout(Y: Tensor, dropout: Dropout, reach: Reach) -> Tensor:
+    result: Tensor = _ReluDropout.apply(Y, dropout, reach)
+    return result
+
+
+def relu_normalize_dropout(Y: Tensor, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
+    result: Tensor = _ReluNormalizeDropout.apply(Y, replicas, dropout, reach)
+    return result
+
+
+def tower_linear(H: Tensor, W: Tensor, reach: Reach) -> Tensor:
+    result: Tensor = _TowerLinear.apply(H, W, reach)
+    return result
+
+
+class _Propagate(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, Z: Tensor, A_hat: Operator, powers: tuple[int, ...], reach: Reach) -> Tensor:
+        ctx.settings = A_hat, powers, reach
+        return _multiply(A_hat, Z.detach(), powers, reach, reach.layers, outward=-1)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        # The gradient starts in the rows that the next layer reaches. Every product moves it by one hop.
+        A_hat, powers, reach = ctx.settings
+        return _multiply(A_hat.T, grads[0], powers, reach, reach.layers - 1, outward=1), None, None, None
+
+
+def _multiply(A: Operator, Z: Tensor, powers: tuple[int, ...], reach: Reach, layers: int, outward: int) -> Tensor:
+    blocks, products = Z.contiguous().numpy(), _products(powers, layers, outward)
+    out, work = empty_like(blocks), empty((2, *blocks.shape[1:]), blocks.dtype)
+    sparse_kernels.multiply_powers(
+        _blocks(blocks), *A.csr, blocks, out, work, products, reach.distance, turns=len(products)
+    )
+    return torch.from_numpy(out)
+
+
+@lru_cache
+def _products(powers: tuple[int, ...], layers: int, outward: int) -> np.ndarray:
+    """The sparse products in their order: block, power, number of the product, largest distance."""
+    return np.array(
+        [
+            (p, k, s, layers * k + s * outward)
+            for p, k in enumerate(powers)
+            for s in range(min(1, k), k + 1)
+        ]
+    )
+
+
+class _FeaturesTimes(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, W: Tensor, X: Features, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
+        ctx.settings = X, replicas, dropout, reach
+        nodes, entries = X.shape[0], X.matrix.nnz
+        out = empty((len(W), nodes, W.shape[2]), X.matrix.dtype)
+        block = sparse_kernels.rows_per_share(nodes, entries)
+        mask = replicas, *dropout.key, dropout.keep
+        sparse_kernels.features_times(
+            -(-nodes // block), *X.rows, W.detach().numpy(), out, *mask, block, reach.distance, reach.first_block
+        )
+        return torch.from_numpy(out)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        X, replicas, dropout, reach = ctx.settings
+        G = grads[0].contiguous().numpy()
+        out = empty((len(G), X.shape[1], G.shape[2]), G.dtype)
+        shares, *entries = transposed(X, reach)
+        sparse_kernels.transposed_features_times(
+            len(shares) - 1, shares, *entries, G, out, replicas, *dropout.key, dropout.keep
+        )
+        return torch.from_numpy(out), None, None, None, None
+
+
+class _ReluDropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, Y: Tensor, dropout: Dropout, reach: Reach) -> Tensor:
+        y = Y.detach().numpy()
+        out = empty_like(y)
+        tower_kernels.relu_dropout(
+            len(y) * _blocks(y), y, out, *dropout.key, dropout.keep, reach.distance, reach.limits
+        )
+        H = torch.from_numpy(out)
+        ctx.save_for_backward(H)
+        ctx.keep = dropout.keep
+        return H
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        H = ctx.saved_tensors[0].numpy()
+        out = empty_like(H)
+        tower_kernels.relu_dropout_backward(len(H) * _blocks(H), H, grads[0].contiguous().numpy(), out, ctx.keep)
+        return torch.from_numpy(out), None, None
+
+
+class _ReluNormalizeDropout(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, Y: Tensor, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
+        ctx.save_for_backward(Y)
+        ctx.settings = replicas, *dropout.key, dropout.keep, reach.distance, reach.limits
+        y = Y.detach().numpy()
+        out = empty_like(y)
+        tower_kernels.relu_normalize_dropout(len(y) * _blocks(y), y, out, *ctx.settings)
+        return torch.from_numpy(out)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        y, G = ctx.saved_tensors[0].numpy(), grads[0].contiguous().numpy()
+        out = empty_like(y)
+        tower_kernels.relu_normalize_dropout_backward(len(y) * _blocks(y), y, G, out, *ctx.settings)
+        return torch.from_numpy(out), None, None, None
+
+
+class _TowerLinear(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, H: Tensor, W: Tensor, reach: Reach) -> Tensor:
+        ctx.save_for_backward(H, W)
+        ctx.settings = reach.distance, reach.limits
+        return torch.from_numpy(_times_matrices(H.detach().numpy(), W.detach().numpy(), *ctx.settings))
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
+        H, W = (saved.numpy() for saved in ctx.saved_tensors)
+        G = grads[0].contiguous().numpy()
+        W_transposed = np.ascontiguousarray(W.swapaxes(2, 3))
+        partial = empty((SUMS, *W_transposed.shape), G.dtype)
+        tower_kernels.outer_products(SUMS, H, G, partial, *ctx.settings)
+        weight_gradient = torch.from_numpy(partial.sum(axis=0)).transpose(2, 3)
+        return torch.from_numpy(_times_matrices(G, W_transposed, *ctx.settings)), weight_gradient, None
+
+
+def _times_matrices(H: np.ndarray, W: np.ndarray, distance: np.ndarray, limits: np.ndarray) -> np.ndarray:
+    powers, replicas, inner, outer = W.shape
+    out, lines = empty((powers, H.shape[1], replicas * outer), H.dtype), np.arange(inner, dtype=np.uint32)
+    tower_kernels.times_matrices(powers * _blocks(H), H, W, lines, out, distance, limits)
+    return out
+
+
+def _blocks(array: np.ndarray) -> int:
+    """Shares of the rows of a block."""
+    return -(-array.shape[1] // sparse_kernels.BLOCK)
