@@ -41,11 +41,11 @@ def power_law_graph(edges: int, seed: int = 0) -> Graph:
 def measure(edges: int, powers: int, replicas: int) -> dict[str, Any]:
     """One step in this process: its median time, and the most memory that the process ever had."""
     import torch
+    from ngcn.training.setup import build_inputs, neighbours_close
 
     from benchmarks.step import _steps
     from ngcn.nn import build_network
     from ngcn.training import Config
-    from ngcn.training.setup import build_inputs, neighbours_close
 
     torch.set_num_threads(2)
     torch.manual_seed(0)

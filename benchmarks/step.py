@@ -15,6 +15,8 @@ from typing import Any
 
 import numpy as np
 import torch
+from ngcn.training.objective import loss
+from ngcn.training.setup import build_inputs, neighbours_close
 from torch import Tensor, nn
 
 from benchmarks.floor import fastest, products
@@ -22,8 +24,6 @@ from benchmarks.timing import interleaved
 from ngcn.graph import Graph, load_dataset
 from ngcn.nn import build_network
 from ngcn.training import Config
-from ngcn.training.objective import loss
-from ngcn.training.setup import build_inputs, neighbours_close
 
 warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks)")
 warnings.filterwarnings("ignore", message="`torch.jit", category=DeprecationWarning)

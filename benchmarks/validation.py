@@ -20,6 +20,7 @@ import numpy as np
 import torch
 import yaml
 from joblib import Parallel, delayed
+from ngcn.training.setup import build_inputs, neighbours_close
 
 from benchmarks.luck import ROWS
 from ngcn import Config, Graph
@@ -27,7 +28,6 @@ from ngcn.graph import load_dataset
 from ngcn.nn import Network
 from ngcn.ops import Features, Operator
 from ngcn.training.loop import Training, _descend, _split
-from ngcn.training.setup import build_inputs, neighbours_close
 
 HALVINGS = 20
 

@@ -51,7 +51,50 @@ _HOMES = {
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 __version__ = "0.3.0"
-__all__ = [*sorted(_HOME)]  # noqa: PLE0605
+__all__ = [
+    "CLASSIFIERS",
+    "GCN",
+    "MODELS",
+    "RECIPES",
+    "SAGE",
+    "Baseline",
+    "Batch",
+    "Classifier",
+    "Config",
+    "ConfigError",
+    "DatasetError",
+    "EachTower",
+    "Features",
+    "Graph",
+    "GraphError",
+    "Model",
+    "ModelError",
+    "ModelSpec",
+    "NGCNClassifier",
+    "NGCNError",
+    "Network",
+    "Operator",
+    "Power",
+    "PyG",
+    "Recipe",
+    "RecipeSpec",
+    "Result",
+    "Run",
+    "RunError",
+    "Selection",
+    "Step",
+    "TrainingError",
+    "build_network",
+    "explain_node",
+    "export_torch",
+    "knn_graph",
+    "load_dataset",
+    "normalize",
+    "predict",
+    "train",
+    "train_seeds",
+    "write_report",
+]
 
 
 def __getattr__(name: str) -> Any:

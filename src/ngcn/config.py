@@ -93,9 +93,9 @@ class Config:
         "auto",
         checks.choice(FEATURES),
         "Data",
-        "How features are prepared: bag (1 where a feature is not 0, rows sum to 1), unit (the same, rows of length 1), "
-        "row (rows sum to 1), standard (columns with mean 0 and standard deviation 1) or none. auto takes bag for "
-        "sparse and for 0/1 features (unit if nodes have more than 64 of them, none if one is negative), else standard.",
+        "Feature preparation: bag (1 where a feature is not 0, rows sum to 1), unit (the same, rows of length 1), row "
+        "(rows sum to 1), standard (columns with mean 0 and standard deviation 1) or none. auto is bag for sparse and "
+        "0/1 features (unit if nodes have more than 64 of them, none if one is negative), else standard.",
     )
 
     model: str = _setting(
@@ -272,7 +272,9 @@ def _baseline_settings(config: Config, baseline: type[Baseline]) -> dict[str, An
     name, defaults = config.model, {f.name: f.default for f in fields(baseline)}
     known = f"its own settings are {', '.join(defaults)}." if defaults else "it has no settings."
     given = [setting for setting in NETWORK_SETTINGS if getattr(config, setting) is not None]
-    given += [setting for setting, default in (("recipe", "paper"), ("device", "cpu")) if getattr(config, setting) != default]
+    given += [
+        setting for setting, default in (("recipe", "paper"), ("device", "cpu")) if getattr(config, setting) != default
+    ]
     if given:
         raise ConfigError(f"{given[0]} does not apply to the baseline {name}; {known}")
     if config.features != "auto" and not baseline.reads_features:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import Any
+from typing import Any, Literal
 
 DEFAULT_MODEL = "ngcn"
 
@@ -54,7 +54,7 @@ class ModelSpec:
     summary: str = ""
     graph_model: str | Callable[..., Any] | None = None
     baseline: str | type | None = None
-    normalization: str = "symmetric"
+    normalization: Literal["symmetric", "row", "laplacian"] = "symmetric"
     hidden_outputs: bool = False
     exports: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)

@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from ngcn.training.predict import predict
 from typer.testing import Result
 
 from ngcn.graph import GraphError
 from ngcn.training import Run
-from ngcn.training.predict import predict
 
 Ngcn = Callable[..., Result]
 QUICK = ("--model", "gcn", "--steps", "40", "--out", "run")

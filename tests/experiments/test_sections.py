@@ -4,6 +4,7 @@ import io
 
 import numpy as np
 import pytest
+from ngcn.experiments.page import write_page
 from rich.console import Console
 
 from ngcn.experiments import (
@@ -20,7 +21,6 @@ from ngcn.experiments import (
     table4,
 )
 from ngcn.experiments.claims import verdicts
-from ngcn.experiments.page import write_page
 from ngcn.experiments.published import TABLE2, TABLE3, TABLE4
 from ngcn.experiments.scores import Runs, chosen, paper_rule
 from ngcn.experiments.section import Figure, Table

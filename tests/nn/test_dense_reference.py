@@ -7,12 +7,12 @@ from copy import deepcopy
 import numpy as np
 import pytest
 import torch
+from ngcn.training.objective import loss
+from ngcn.training.setup import build, build_inputs
 from torch.nn.functional import normalize as normalize_rows
 
 from ngcn import Config, Graph, load_dataset
 from ngcn.nn import Network
-from ngcn.training.objective import loss
-from ngcn.training.setup import build, build_inputs
 
 
 def weight(layer: torch.nn.Module, tower: int) -> torch.Tensor:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import torch
-
 from ngcn.ops._memory import _FORGET_AFTER, _Pool
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
+from ngcn.ops._sparse_kernels import FAR
 
 from ngcn.ops import Operator, Reach, propagate
-from ngcn.ops._sparse_kernels import FAR
 
 POWERS = [(0,), (1,), (5,), (0, 1, 2), (2, 5)]
 

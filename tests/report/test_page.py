@@ -9,10 +9,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from ngcn.report.page import as_json
 
 from ngcn import explain_node
 from ngcn.report import gather as gathering
-from ngcn.report.page import as_json
 from ngcn.report.project import project
 from ngcn.report.quality import quality
 from report.conftest import NASTY, crowds, data_of

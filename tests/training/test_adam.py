@@ -1,10 +1,10 @@
 import torch
+from ngcn.training.setup import build
 from torch import nn
 
 from ngcn.graph import Graph
 from ngcn.training import Config
 from ngcn.training.adam import Adam
-from ngcn.training.setup import build
 
 
 def after_five_steps(network: nn.Module, optimizer: Adam | torch.optim.Optimizer) -> list[torch.Tensor]:

@@ -4,9 +4,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
+from ngcn.names import MODELS
 
 from ngcn.graph import Graph, GraphError, load_dataset
-from ngcn.names import MODELS
 from ngcn.training import Config, ConfigError, Result, Step, TrainingError, train
 from ngcn.training import loop as loop_module
 from ngcn.training.loop import fit_together

@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 import torch
-from sklearn.metrics import accuracy_score, f1_score
-
 from ngcn.training.metrics import scores
+from sklearn.metrics import accuracy_score, f1_score
 
 
 @pytest.mark.parametrize("seed", range(5))

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 import torch
-
-from ngcn.graph import Graph
 from ngcn.training.config import Config
 from ngcn.training.setup import build, build_inputs, ignores_values, neighbours_close, prepare
+
+from ngcn.graph import Graph
 
 
 def features(graph: Graph, how: str) -> np.ndarray:

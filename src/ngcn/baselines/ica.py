@@ -17,7 +17,7 @@ Settings, chosen on validation accuracy (docs/baselines.md): the same for all da
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,7 +35,6 @@ if TYPE_CHECKING:
 @dataclass(kw_only=True)
 class ICA(Baseline):
     """Iterative classification with logistic regression."""
-
 
     C: float = 30.0  # scikit-learn's: the smaller, the more regularisation
     statistic: str = "proportion"  # or count

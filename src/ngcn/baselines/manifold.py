@@ -16,7 +16,6 @@ Settings, chosen on validation accuracy (docs/baselines.md): one pair of weights
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,7 +30,6 @@ from ngcn.ops import undirected
 @dataclass(kw_only=True)
 class ManifoldRegularization(Baseline):
     """Laplacian regularised least squares on the features."""
-
 
     ambient: float = 1e-4  # gamma_A
     intrinsic: float = 10.0  # gamma_I

@@ -21,7 +21,6 @@ Settings: 50 dimensions as in the authors' program; the rest was chosen on valid
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -42,7 +41,6 @@ from ngcn.training.selection import Selection
 @dataclass(kw_only=True)
 class Planetoid(Baseline):
     """Both variants; the transductive one unless ``inductive``."""
-
 
     inductive: bool = False
     dimensions: int = 50  # of the embedding

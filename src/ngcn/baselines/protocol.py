@@ -13,7 +13,6 @@ from scipy.sparse.linalg import LinearOperator, cg
 from ngcn import checks
 from ngcn.graph import Graph
 
-
 # What a setting of this name may be, in every method; any other whole number is 1 or more
 LIMITS: dict[str, checks.Check] = {
     **dict.fromkeys(("lr", "C", "p", "q", "ambient"), checks.positive),

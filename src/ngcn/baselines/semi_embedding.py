@@ -62,7 +62,9 @@ class SemiEmbedding(Baseline):
             adam.zero_grad()
             g, f = network(X)
             far = strangers(W, near.shape[1], random)
-            total = cross_entropy(f[rows], labels) + self.weight * embedding_loss(g, near, near_weights, far, self.margin)
+            total = cross_entropy(f[rows], labels) + self.weight * embedding_loss(
+                g, near, near_weights, far, self.margin
+            )
             total.backward()
             adam.step()
             network.eval()

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     import numpy as np
     from rich.table import Table
 
+    from ngcn.config import Config
     from ngcn.experiments.claims import Verdict
     from ngcn.experiments.section import Section
-    from ngcn.config import Config
     from ngcn.runs import Run
 
 BAR = 32  # characters of the longest bar
@@ -128,7 +128,9 @@ def _scores(run: Run, results: Sequence[dict[str, Any]]) -> Table:
     table = Table("", *(Column(name, justify="right") for name in ("Validation", "Test")))
     for name in results[0]["val_scores"]:
         title = METRICS[name] if len(results) == 1 else f"{METRICS[name]}, mean of {len(results)} seeds"
-        table.add_row(title, *(_percent([r[split].get(name) for r in results]) for split in ("val_scores", "test_scores")))
+        table.add_row(
+            title, *(_percent([r[split].get(name) for r in results]) for split in ("val_scores", "test_scores"))
+        )
     if len(results) > 1:
         best = run.scores(run.best_seed)
         table.add_row(f"Best validation: seed {run.best_seed}", _percent([best["val"]]), _percent([best["test"]]))

@@ -44,7 +44,9 @@ def evaluate(
         check_alone(edges, feature_table)
         _evaluate_again(opened, console)
     else:
-        _evaluate_new(opened, opened.model().read_graph(graph, edges=edges, feature_table=feature_table), graph, console)
+        _evaluate_new(
+            opened, opened.model().read_graph(graph, edges=edges, feature_table=feature_table), graph, console
+        )
 
 
 def check_alone(*files: str | None) -> None:

@@ -30,7 +30,9 @@ def _default(setting: Field) -> str:
     value, own = setting.default, MODELS[DEFAULT_MODEL].defaults
     if setting.name in SHARED:
         value = own.get(setting.name, SHARED[setting.name])
-        differs = any(setting.name in spec.defaults and spec.defaults[setting.name] != value for spec in MODELS.values())
+        differs = any(
+            setting.name in spec.defaults and spec.defaults[setting.name] != value for spec in MODELS.values()
+        )
         return "never" if value is None else f"{DEFAULT_MODEL}: {value}" if differs else _plain(value)
     return "" if value in (None, ()) else _plain(value)
 
@@ -150,7 +152,9 @@ def _settings(given: dict[str, Any], config: Path | None, out: Path | None, resu
     """The settings of the command line and the config file. A run to resume has its own."""
     if config:
         if "dataset" not in given and "dataset" not in read_yaml(config):
-            raise ConfigError(f"{config} names no dataset; add a line such as `dataset: cora`, or name a graph to train on.")
+            raise ConfigError(
+                f"{config} names no dataset; add a line such as `dataset: cora`, or name a graph to train on."
+            )
         return Config.from_file(config, **given)
     if "dataset" in given:
         return Config(**given)

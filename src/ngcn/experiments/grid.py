@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from itertools import product
 from typing import Any
 
-from ngcn.experiments.cell import Cell, Setup
 from ngcn.config import Config
+from ngcn.experiments.cell import Cell, Setup
 
 DATASETS = ("citeseer", "cora", "pubmed", "ppi")  # in the order of the paper's table
 CITATION = DATASETS[:3]

@@ -14,8 +14,8 @@ from ngcn.experiments.cost import duration
 from ngcn.experiments.grid import Plan
 from ngcn.experiments.section import Part, Section, Table
 from ngcn.experiments.store import Store
-from ngcn.text import count
 from ngcn.files import atomic, write_text
+from ngcn.text import count
 
 DPI = 160
 

@@ -15,8 +15,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from ngcn.experiments.cell import Cell, Outcome, key_of
 from ngcn.errors import RunError
+from ngcn.experiments.cell import Cell, Outcome, key_of
 from ngcn.files import atomic, write_text
 
 

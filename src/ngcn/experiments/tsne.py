@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ngcn.graph import load_dataset
 from ngcn.experiments.cell import Cell, Outcome
 from ngcn.experiments.grid import Plan, setup
 from ngcn.experiments.section import COLORS, Figure, Part, panels
 from ngcn.experiments.store import Store
+from ngcn.graph import load_dataset
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing

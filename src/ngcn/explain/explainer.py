@@ -9,9 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ngcn.errors import GraphError
 from ngcn.explain.explanation import Explanation, Feature, Neighbour, Ring, Vote
 from ngcn.explain.watched import Watched
-from ngcn.errors import GraphError
 from ngcn.graph import Graph
 from ngcn.model import Model
 from ngcn.runs import Run

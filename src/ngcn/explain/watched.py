@@ -31,12 +31,7 @@ class Watched(Features):
         self.products.append((W, XW, near))
         return XW.clone()  # a layer may add to it in place
 
-    @property
-    def _dense(self) -> Tensor:
-        """For :meth:`times`, which leaves out and records by itself."""
-        return self.original._dense
-
-    def dense(self, device: torch.device | None = None) -> Tensor:
+    def dense(self, device: torch.device | str | None = None) -> Tensor:
         X = super().dense(device).clone()
         if self.node is not None:
             X[self.node] = 0

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from ngcn.data.parts import UNKNOWN, Matrix, Parts, log
 from ngcn.errors import DatasetError
-from ngcn.names import count, percent
+from ngcn.text import count, percent
 
 FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
 NO_LABEL = ("na", "nan", "null", "none", "unknown", "?", "-1")

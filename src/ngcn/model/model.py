@@ -170,7 +170,9 @@ class Model:
         try:
             content = path.read_bytes()
             if checksum is not None and sha256(content).hexdigest() != checksum:
-                raise RunError(f"{path} is damaged: its checksum is not that of the file that training wrote; train again.")
+                raise RunError(
+                    f"{path} is damaged: its checksum is not that of the file that training wrote; train again."
+                )
             tensors = read_tensors(content)
             if TABLE in tensors:
                 return FittedBaseline(tensors[TABLE], config, card)
@@ -200,7 +202,9 @@ class Model:
         folder = Path(folder)
         for name in ("config.yaml", "graph.json", "weights.safetensors"):
             if not (folder / name).exists():
-                remedy = "; a run folder is opened with Run.open(folder).model()" if name == "weights.safetensors" else ""
+                remedy = (
+                    "; a run folder is opened with Run.open(folder).model()" if name == "weights.safetensors" else ""
+                )
                 raise RunError(f"{folder} holds no model: it has no {name}{remedy}.")
         card, config = Card.read(folder / "graph.json"), Config.from_file(folder / "config.yaml")
         return cls.read_weights(folder / "weights.safetensors", card, config, network=network)

@@ -14,7 +14,7 @@ from ngcn.registry import MODELS, load
 
 LONG_ROWS = 64  # features per node above which entries of 1 / (row sum) are too small to learn from; Pubmed has 50
 
-Matrix = sp.csr_array | np.ndarray
+Matrix = Any  # (nodes, features), scipy sparse or dense
 
 
 class Preparation(NamedTuple):
@@ -36,9 +36,9 @@ class Preparation(NamedTuple):
 def prepare(graph: Graph, config: Config) -> Preparation:
     """The preparation that the config asks for, with auto resolved for this graph.
 
-    auto is a bag of words for sparse and for 0/1 features, else standardisation. It leaves sparse features with negative
-    entries as they are: they are no bag, and standardisation would make them dense. Where nodes have many features, the
-    rows of a bag have length 1, since a sum of 1 would leave little of each entry.
+    auto is a bag of words for sparse and for 0/1 features, else standardisation. Sparse features with negative entries
+    stay as they are: they are no bag, and standardisation would make them dense. Where nodes have many features, the
+    rows of a bag have length 1, because a sum of 1 would leave little of each entry.
 
     Standardisation takes mean and standard deviation over all nodes but the validation and test nodes, which may belong
     to graphs that training must not see. It skips 0/1 columns, where a rare 1 would become a large number.

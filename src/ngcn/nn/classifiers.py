@@ -77,6 +77,7 @@ class FullyConnected(Classifier):
     def _relu_dropout(self, H: Tensor) -> Tensor:
         return relu_dropout(H[None], Dropout.draw(self.dropout if self.training else 0.0))[0]
 
+
 class Mixture(Classifier):
     r"""A convex combination of the towers' class probabilities, one weight per tower.
 
@@ -108,7 +109,7 @@ class Mixture(Classifier):
             odds: Tensor = _MixedOdds.apply(log_m, Z)
             return odds
         # Rows come last: torch is several times slower over a short last axis of classes. They are padded to whole
-        # vectors, because torch rounds the remainder differently and a row must not depend on how many others there are.
+        # vectors: torch rounds the remainder differently, and a row must not depend on the number of others.
         Z, rows = pad(Z.permute(1, 2, 0), (0, -len(Z) % 32)), len(Z)
         return torch.logsumexp(log_m[:, None] + log_softmax(Z, dim=1), dim=0)[:, :rows].T
 

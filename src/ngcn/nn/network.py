@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ngcn.checks import powers as check_powers
 from ngcn.nn.classifiers import make_classifier
 from ngcn.ops import Features, Operator
+from ngcn.ops.normalize import Normalization
 
 
 class Network(nn.Module):
@@ -54,7 +55,7 @@ class Network(nn.Module):
         classifier: str = "fc",
         dropout: float = 0.5,
         multilabel: bool = False,
-        normalization: str = "symmetric",
+        normalization: Normalization = "symmetric",
     ) -> None:
         super().__init__()
         self.powers, self.replicas = check_powers("powers", powers), replicas

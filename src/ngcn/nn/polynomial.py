@@ -19,7 +19,8 @@ from ngcn.ops import Dropout, Features, Operator, relu_dropout
 class Polynomial(nn.Module, ABC):
     r"""A single graph model, :math:`Z \leftarrow \sigma(p(\hat{A}, \mathrm{drop}(Z) W^{(i)}))` in each layer.
 
-    :math:`p` is linear in its second argument; :math:`\sigma` is ReLU, and in the last layer the activation function of the classifier.
+    :math:`p` is linear in its second argument. :math:`\sigma` is ReLU, and in the last layer the activation function
+    of the classifier.
 
     Args:
         powers: the powers (degrees) in the polynomial, ascending.
@@ -55,7 +56,9 @@ class Polynomial(nn.Module, ABC):
     def tower_powers(cls, powers: tuple[int, ...], replicas: int) -> tuple[None]:
         """A single tower, which has no power of its own: it mixes all of them."""
         if replicas != 1:
-            raise ConfigError(f"{cls.__name__} is one graph model on all powers, so replicas must be 1, not {replicas}.")
+            raise ConfigError(
+                f"{cls.__name__} is one graph model on all powers, so replicas must be 1, not {replicas}."
+            )
         return (None,)
 
     @abstractmethod

@@ -39,10 +39,10 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
     on_progress("predicting")
     with torch.no_grad():
         Z = explainer.network.towers(explainer.A_hat, explainer.X)
-        p = explainer.probabilities(explainer.network.classifier(Z))
-    votes = explainer.contributions(Z, p.argmax(dim=1)).numpy()
+        predicted = explainer.probabilities(explainer.network.classifier(Z))
+    votes = explainer.contributions(Z, predicted.argmax(dim=1)).numpy()
     hidden, hidden_name = hidden_layer(explainer.network, Z)
-    p = p.numpy()
+    p = predicted.numpy()
     confidence = np.maximum(p, 1 - p).mean(axis=1) if graph.multilabel else p.max(axis=1)
     wrong = _wrong(graph, p)
     if explain is None:

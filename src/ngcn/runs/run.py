@@ -76,7 +76,9 @@ class Run:
             run = cls(folder, Config.from_file(folder / "config.yaml"))
             if not resume:
                 finished = all(map(run.finished, run.seeds))
-                state, remedy = ("a finished", "") if finished else ("an unfinished", "continue it with `resume=True`, or ")
+                state, remedy = (
+                    ("a finished", "") if finished else ("an unfinished", "continue it with `resume=True`, or ")
+                )
                 raise RunError(f"{folder} holds {state} run; {remedy}choose another folder.")
             if differences := run.config.differences(config):
                 raise RunError(

@@ -3,7 +3,7 @@
 from ngcn.training.batches import Batch
 from ngcn.training.checkpoint import steps_taken
 from ngcn.training.loop import fit, for_network
-from ngcn.training.recipes import Recipe
+from ngcn.training.recipe import Recipe
 from ngcn.training.result import HISTORY, Result
 from ngcn.training.selection import Selection, Step
 

@@ -45,7 +45,8 @@ class Adam:
     @torch.no_grad()
     def step(self) -> None:
         for weight_decay, names in self.groups.items():
-            self._step([(name, grad) for name in names if (grad := self.parameters[name].grad) is not None], weight_decay)
+            grads = [(name, grad) for name in names if (grad := self.parameters[name].grad) is not None]
+            self._step(grads, weight_decay)
 
     def _step(self, grads: list[tuple[str, Tensor]], weight_decay: float) -> None:
         if not grads:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import torch
 
@@ -25,7 +26,7 @@ from ngcn.training.baseline import fit_baseline
 from ngcn.training.batches import full_batches, split_of
 from ngcn.training.checkpoint import State
 from ngcn.training.order import neighbours_close
-from ngcn.training.recipes import Recipe
+from ngcn.training.recipe import Recipe
 from ngcn.training.result import HISTORY, Result
 from ngcn.training.selection import Step
 
@@ -116,7 +117,7 @@ def for_network(config: Config, network: Network | None) -> Config:
     """The config of a training with a network of the user's own: what it says about building one does not apply."""
     if network is None:
         return config
-    not_built = dict.fromkeys(("classifier", "hidden", "layers", "dropout"))
+    not_built: dict[str, Any] = dict.fromkeys(("classifier", "hidden", "layers", "dropout"))
     return replace(config, model="custom", powers=network.powers, replicas=network.replicas, **not_built)
 
 

@@ -14,8 +14,8 @@ HISTORY = ("loss", "val_loss", "val")  # what is recorded of every step
 class Result:
     """A trained model, its scores, and how training went.
 
-    ``val`` and ``test`` are the score named ``metric``, from 0 to 1. ``test`` is None without test nodes, and ``val`` is
-    NaN without validation nodes. ``status`` is complete, early or diverged; ``stopped`` says the same in a sentence.
+    ``val`` and ``test`` are the score named ``metric``, from 0 to 1; without test nodes ``test`` is None, and without
+    validation nodes ``val`` is NaN. ``status`` is complete, early or diverged; ``stopped`` says the same in a sentence.
     ``history`` has the loss, the validation loss and the validation score of every step.
     """
 

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from ngcn.nn import Network
 from ngcn.scoring import cross_entropy
 from ngcn.training.batches import Batch
-from ngcn.training.recipes.recipe import Recipe
+from ngcn.training.recipe import Recipe
 from ngcn.training.selection import Selection
 
 

@@ -15,7 +15,7 @@ from ngcn.errors import ConfigError
 from ngcn.nn import Network
 from ngcn.scoring import cross_entropy
 from ngcn.training.batches import Batch
-from ngcn.training.recipes.recipe import Recipe
+from ngcn.training.recipe import Recipe
 
 
 class Paper(Recipe):

@@ -36,7 +36,7 @@ class Recipe(ABC):
     def __init__(self, config: Config) -> None:
         self.config = config
 
-    def check(self, network: Network) -> None:
+    def check(self, network: Network) -> None:  # noqa: B027 - most recipes train every network
         """Raise an error if the recipe cannot train this network."""
 
     @abstractmethod

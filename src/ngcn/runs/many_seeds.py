@@ -23,9 +23,9 @@ from ngcn.config import Config
 from ngcn.errors import RunError
 from ngcn.graph import Graph
 from ngcn.ops.threads import threads_as_before
+from ngcn.runs.one_seed import check_splits
 from ngcn.runs.run import Run, default_folder
 from ngcn.runs.signals import Interrupted, Signals, graceful
-from ngcn.runs.train import check_splits
 from ngcn.training import Step, fit
 
 POLL_SECONDS = 0.1
