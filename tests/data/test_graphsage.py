@@ -10,7 +10,7 @@ import pytest
 
 from ngcn.data import catalog, read_graphsage
 from ngcn.errors import DatasetError
-from ngcn.graph import load_dataset
+from ngcn.graph import for_training, load_dataset
 
 NODES, LINKS = 6, [(0, 1), (1, 2), (2, 2), (3, 4), (4, 3), (4, 5)]  # two graphs, a self-connection, a repeated link
 ROW = [5, 4, 3, 2, 1, 0]  # node i has row 5 - i of the features
@@ -41,7 +41,7 @@ def write(tmp_path: Path) -> Callable[..., Path]:
 
 
 def check(folder: Path, ids: list) -> None:
-    graph = read_graphsage(folder)
+    graph = for_training(read_graphsage(folder))
     pairs = {(i, j) for a, b in LINKS for i, j in ((a, b), (b, a))}
     assert set(zip(*(ends.tolist() for ends in graph.adjacency.nonzero()), strict=True)) == pairs
     assert set(graph.adjacency.data.tolist()) == {1}
@@ -72,7 +72,7 @@ def test_links_by_id_as_networkx_2_has_them(write: Callable) -> None:
 
 
 def test_features_are_standardised_on_training_nodes_only(write: Callable) -> None:
-    features = read_graphsage(write()).features[:, :2]
+    features = read_graphsage(write()).features[0].matrix[:, :2]
     np.testing.assert_allclose(features[:3].mean(axis=0), 0, atol=1e-6)
     np.testing.assert_allclose(features[:3].std(axis=0), 1, rtol=1e-5)
     assert abs(features.mean(axis=0)).max() > 1e-3

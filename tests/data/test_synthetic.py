@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from ngcn.data import describe_datasets
 from ngcn.data.synthetic import GRAPH_SIZES, make_ppi_like
 from ngcn.errors import DatasetError
-from ngcn.graph import Graph, load_dataset
+from ngcn.graph import Graph, for_training, load_dataset
 
 SMALL = 2000
 
@@ -41,7 +41,7 @@ def micro_f1(graph: Graph, Z: np.ndarray) -> float:
 
 
 def test_labels_depend_on_several_scales(topology: Path) -> None:
-    graph = make_ppi_like(topology)
+    graph = for_training(make_ppi_like(topology))
     alone = [micro_f1(graph, powers_of(graph, k)) for k in (0, 1, 2, 3)]
     together = micro_f1(graph, powers_of(graph, 0, 1, 2, 3))
     assert together > 0.8
@@ -50,7 +50,7 @@ def test_labels_depend_on_several_scales(topology: Path) -> None:
 
 
 def test_has_the_shape_and_density_of_ppi(topology: Path) -> None:
-    graph = make_ppi_like(topology)
+    graph = for_training(make_ppi_like(topology))
     assert graph.multilabel and graph.features.shape[1] == 50 and graph.classes == 121
     assert graph.labels.mean() == pytest.approx(0.3, abs=0.005)
     assert graph.labels.mean(axis=0).min() > 0.04
@@ -58,7 +58,7 @@ def test_has_the_shape_and_density_of_ppi(topology: Path) -> None:
 
 
 def test_depends_on_the_seed_alone(topology: Path) -> None:
-    one, same, other = (make_ppi_like(topology, seed) for seed in (0, 0, 1))
+    one, same, other = (for_training(make_ppi_like(topology, seed)) for seed in (0, 0, 1))
     assert (one.labels == same.labels).all() and (one.features == same.features).all()
     assert (one.labels != other.labels).any() and (one.features != other.features).any()
 
