@@ -11,7 +11,7 @@ from typing import Any
 import torch
 
 from ngcn.graph import Graph, load_dataset
-from ngcn.training import Config
+from ngcn import Config
 from ngcn.training.loop import fit_together
 
 TOGETHER = (1, 2, 5, 10)

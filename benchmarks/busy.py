@@ -26,7 +26,7 @@ def measure() -> None:
     import torch
 
     from ngcn import Config, load_dataset
-    from ngcn.training.loop import fit
+    from ngcn.training import fit
 
     logging.disable(logging.WARNING)
     times = {}

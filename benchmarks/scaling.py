@@ -45,7 +45,7 @@ def measure(edges: int, powers: int, replicas: int) -> dict[str, Any]:
 
     from benchmarks.step import _steps
     from ngcn.nn import build_network
-    from ngcn.training import Config
+    from ngcn import Config
 
     torch.set_num_threads(2)
     torch.manual_seed(0)

@@ -23,7 +23,7 @@ from benchmarks.floor import fastest, products
 from benchmarks.timing import interleaved
 from ngcn.graph import Graph, load_dataset
 from ngcn.nn import build_network
-from ngcn.training import Config
+from ngcn import Config
 
 warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks)")
 warnings.filterwarnings("ignore", message="`torch.jit", category=DeprecationWarning)

@@ -16,10 +16,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ngcn import Graph, GraphError, NGCNClassifier
+from ngcn import ConfigError, Graph, GraphError, NGCNClassifier
 from ngcn.data import knn_graph
 from ngcn.ops import normalize
-from ngcn.training import ConfigError
 
 SMALL = NGCNClassifier(powers=3, replicas=2, hidden=8, steps=60, lr=0.03, random_state=0)
 

@@ -14,10 +14,10 @@ from conftest import random_graph
 from torch import Tensor, nn
 
 from ngcn import EachTower, Graph, Network, build_network
+from ngcn.errors import GraphError
 from ngcn.explain import Explainer, find_node
-from ngcn.graph import GraphError
-from ngcn.nn import MODELS
 from ngcn.ops import Features, normalize
+from ngcn.registry import MODELS
 
 KINDS = [
     ("ngcn", "attention"),

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from ngcn.training.run import Run
 from typer.testing import CliRunner
 
 from ngcn import Config, Graph, exported_model, train
 from ngcn.cli import app
+from ngcn.runs import Run
 
 # Every graph model, classifier, depth and preparation of features once
 VARIANTS = {

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from baselines.conftest import small_graph
-from ngcn.baselines import BaselineError, DeepWalk
+from ngcn.baselines.deepwalk import DeepWalk
+from ngcn.errors import ConfigError
 from ngcn.graph import Graph
 
 # Two hundred walks a node: a tiny graph has few words, and skip-gram sees each walk once
@@ -76,16 +77,16 @@ def test_same_seed_same_vectors_in_another_process() -> None:
 def test_other_nodes_are_refused(cliques: Graph, path: Graph) -> None:
     deepwalk = DeepWalk(**SETTINGS)
     deepwalk.fit(cliques, seed=0)
-    with pytest.raises(BaselineError, match="knows the 20 nodes that it was fitted on and no others"):
+    with pytest.raises(ConfigError, match="knows the 20 nodes that it was fitted on and no others"):
         deepwalk.predict_proba(path)
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(BaselineError, match=r"p must be above 0, not 0\.0"):
+    with pytest.raises(ConfigError, match=r"p must be above 0, not 0\.0"):
         DeepWalk(p=0.0)
 
 
 def test_without_gensim_the_command_is_named(cliques: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "gensim.models", None)
-    with pytest.raises(BaselineError, match="pip install gensim"):
+    with pytest.raises(ConfigError, match="pip install gensim"):
         DeepWalk().fit(cliques, seed=0)

@@ -3,7 +3,7 @@ import numpy as np
 import pytest
 
 from baselines.conftest import small_graph
-from ngcn.baselines import ICA
+from ngcn.baselines.ica import ICA
 from ngcn.graph import Graph
 
 

@@ -5,7 +5,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from baselines.conftest import small_graph
-from ngcn.baselines import LabelPropagation, LabelSpreading
+from ngcn.baselines.label_propagation import LabelPropagation, LabelSpreading
 from ngcn.graph import Graph
 
 

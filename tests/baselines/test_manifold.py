@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from scipy.special import softmax
 
 from baselines.conftest import small_graph
-from ngcn.baselines import ManifoldRegularization
+from ngcn.baselines.manifold import ManifoldRegularization
 from ngcn.graph import Graph
 
 

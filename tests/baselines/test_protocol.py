@@ -12,13 +12,14 @@ from torch import nn
 from training.conftest import crowds
 from typer.testing import CliRunner, Result
 
-from ngcn.baselines import BASELINES, BaselineError
+from ngcn import Config, ConfigError, Run, RunError, train, train_seeds
 from ngcn.baselines._learning import Peak
 from ngcn.cli import app
+from ngcn.errors import ConfigError
 from ngcn.explain import explain_node
 from ngcn.graph import Graph, load_dataset
 from ngcn.ops.threads import threads_as_before
-from ngcn.training import Config, ConfigError, Run, RunError, train, train_seeds
+from ngcn.registry import baseline_names
 
 Ngcn = Callable[..., Result]
 
@@ -58,7 +59,7 @@ def test_no_number_may_be_anything(model: str) -> None:
             with pytest.raises(ConfigError, match=rf"^{setting.name} must be .*, not -1"):
                 Config(model=model, settings={setting.name: kind(-1)})
             if kind is float:
-                with pytest.raises(BaselineError, match=rf"{setting.name} must be .*, not inf"):
+                with pytest.raises(ConfigError, match=rf"{setting.name} must be .*, not inf"):
                     BASELINES[model](**{setting.name: float("inf")})
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 from baselines.conftest import small_graph
-from ngcn.baselines import BaselineError, SageLSTM, SagePool
-from ngcn.baselines.sampled_sage import LSTMAggregator, PoolAggregator, SageNetwork
+from ngcn.baselines.sampled_sage import LSTMAggregator, PoolAggregator, SageLSTM, SageNetwork, SagePool
+from ngcn.errors import ConfigError
 from ngcn.ops import Features
 
 NEIGHBOURS = torch.tensor([[0, 2, 2], [4, 1, 0]])
@@ -102,5 +102,5 @@ def test_same_seed_same_answer_with_small_batches_and_several_labels() -> None:
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(BaselineError, match="batch must be 1 or more, not 0"):
+    with pytest.raises(ConfigError, match="batch must be 1 or more, not 0"):
         SageLSTM(batch=0)

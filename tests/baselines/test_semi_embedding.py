@@ -5,8 +5,7 @@ import scipy.sparse as sp
 import torch
 
 from baselines.conftest import small_graph
-from ngcn.baselines import SemiEmbedding
-from ngcn.baselines.semi_embedding import embedding_loss, strangers
+from ngcn.baselines.semi_embedding import SemiEmbedding, embedding_loss, strangers
 
 
 def test_the_regulariser_by_hand() -> None:

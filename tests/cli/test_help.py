@@ -45,7 +45,7 @@ def test_version_and_no_arguments(ngcn: Ngcn) -> None:
 
 
 def test_help_tells_the_true_defaults(ngcn: Ngcn) -> None:
-    from ngcn.training import Config
+    from ngcn import Config
 
     words = " ".join(ngcn("train", "--help").stdout.replace("│", "").split())
     config = Config()

@@ -10,11 +10,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from ngcn.training.predict import predict
 from typer.testing import Result
 
-from ngcn.graph import GraphError
-from ngcn.training import Run
+from ngcn import Run, predict
+from ngcn.errors import GraphError
 
 Ngcn = Callable[..., Result]
 QUICK = ("--model", "gcn", "--steps", "40", "--out", "run")

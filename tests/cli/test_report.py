@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
-from ngcn.report import page
+from ngcn.report import write as page
 
 Ngcn = Callable[..., Result]
 

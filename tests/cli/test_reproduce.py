@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from ngcn import Config
 from ngcn.experiments import Setup, Store, table2
 from ngcn.experiments.grid import Plan
-from ngcn.training import Config
 
 from .conftest import Process
 from .test_interrupt import wait_for

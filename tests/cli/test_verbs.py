@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
+from ngcn import Config
 from ngcn.graph import load_dataset
-from ngcn.training import Config
 
 Ngcn = Callable[..., Result]
 QUICK = ("train", "cora", "--model", "gcn", "--steps", "3")

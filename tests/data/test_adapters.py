@@ -14,8 +14,8 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from ngcn.errors import DatasetError
-from ngcn.graph import Graph, GraphError, Schema, load_dataset, load_for_model
+from ngcn.errors import DatasetError, GraphError
+from ngcn.graph import Graph, Schema, load_dataset, load_for_model
 
 LABELS = ["x", "y", "x", "y", None]
 SPLITS = ["train", "train", "val", "test", None]

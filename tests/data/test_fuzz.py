@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ngcn.errors import DatasetError
-from ngcn.graph import Graph, GraphError, load_dataset
+from ngcn.errors import DatasetError, GraphError
+from ngcn.graph import Graph, load_dataset
 
 CELLS = st.one_of(
     st.sampled_from(["", "a", "b", "c", "d", "1", "2.5", "-1", "nan", "x|y", "train", "val", "0", '"', " a ", "1e400"]),

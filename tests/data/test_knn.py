@@ -4,7 +4,7 @@ import scipy.sparse as sp
 
 from ngcn.data import knn_graph
 from ngcn.data.knn import Neighbours
-from ngcn.graph import GraphError
+from ngcn.errors import GraphError
 
 
 def by_hand(X: np.ndarray, k: int) -> np.ndarray:

@@ -3,9 +3,9 @@
 import numpy as np
 import scipy.sparse as sp
 
+from ngcn import Config, train
 from ngcn.experiments.cell import Cell, Setup, remove_features
 from ngcn.graph import load_dataset
-from ngcn.training import Config, train
 
 
 def key(seed=0, removed=0.0, **settings):

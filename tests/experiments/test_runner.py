@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from joblib import parallel_config
 
+from ngcn import Config
 from ngcn.experiments import Setup, Store, run
 from ngcn.experiments.cell import Cell
-from ngcn.training import Config
 
 CELLS = Setup(Config(model="gcn", steps=4)).cells(3) + Setup(Config(model="lp")).cells(1)
 
@@ -51,7 +51,8 @@ def test_a_cell_that_cannot_be_trained_does_not_stop_the_others(tmp_path):
 WORK = """
 import json, sys
 from ngcn.experiments import Setup, Store, run
-from ngcn.training import Config, loop
+from ngcn import Config
+from ngcn.training import loop
 names = []
 loop.CHECKPOINT_SECONDS = 0.0
 run(Setup(Config(model="gcn", steps=int(sys.argv[2]))).cells(int(sys.argv[3])), Store(sys.argv[1]), int(sys.argv[4]),

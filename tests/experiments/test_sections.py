@@ -4,9 +4,9 @@ import io
 
 import numpy as np
 import pytest
-from ngcn.experiments.page import write_page
 from rich.console import Console
 
+from ngcn import Config
 from ngcn.experiments import (
     EXPERIMENTS,
     Plan,
@@ -22,9 +22,9 @@ from ngcn.experiments import (
 )
 from ngcn.experiments.claims import verdicts
 from ngcn.experiments.published import TABLE2, TABLE3, TABLE4
+from ngcn.experiments.results_page import write_page
 from ngcn.experiments.scores import Runs, chosen, paper_rule
 from ngcn.experiments.section import Figure, Table
-from ngcn.training import Config
 from tests.experiments.conftest import SMALL, outcome_of
 
 

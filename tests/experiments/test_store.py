@@ -9,10 +9,11 @@ import sys
 
 import pytest
 
+from ngcn import Config
+from ngcn.errors import RunError
 from ngcn.experiments.cell import Cell, Setup
 from ngcn.experiments.runner import run
-from ngcn.experiments.store import Store, StoreError
-from ngcn.training import Config
+from ngcn.experiments.store import Store
 
 CELLS = Setup(Config(model="gcn")).cells(3) + Setup(Config(powers=2)).cells(2)
 
@@ -67,14 +68,14 @@ def test_the_summary_takes_in_what_came_later(tmp_path):
 def test_a_damaged_cell_is_named(tmp_path, text):
     store = fill(tmp_path)
     store.path(CELLS[1]).write_text(text)
-    with pytest.raises(StoreError, match=CELLS[1].name):
+    with pytest.raises(RunError, match=CELLS[1].name):
         Store(tmp_path).refresh()
 
 
 def test_a_damaged_summary_is_named(tmp_path):
     fill(tmp_path).write_summary()
     (tmp_path / "summary.jsonl").write_text('{"settings": {}, "seeds": [1, 2], "val": [0.5]}\n')
-    with pytest.raises(StoreError, match=r"summary\.jsonl is damaged"):
+    with pytest.raises(RunError, match=r"summary\.jsonl is damaged"):
         Store(tmp_path).get(CELLS[0])
 
 
@@ -82,7 +83,7 @@ HOLD = """
 import sys, time
 from ngcn.experiments.cell import Setup
 from ngcn.experiments.store import Store
-from ngcn.training import Config
+from ngcn import Config
 with Store(sys.argv[1]).claim(Setup(Config(model="gcn")).cells(1)[0]) as mine:
     print(mine, flush=True)
     time.sleep(60)
@@ -105,5 +106,5 @@ def test_a_folder_without_locks_is_named(tmp_path, monkeypatch):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "lockf", lockf)
-    with pytest.raises(StoreError, match=r"without locks \(No locks available\).* choose another --results"):
+    with pytest.raises(RunError, match=r"without locks \(No locks available\).* choose another --results"):
         run(CELLS[:1], Store(tmp_path), jobs=1)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.graph import Graph, GraphError
+from ngcn.errors import GraphError
+from ngcn.graph import Graph
 
 NODES = 4
 

@@ -7,9 +7,10 @@ import torch
 from torch import nn
 from torch_geometric.nn import GATConv, GCNConv
 
-from ngcn.nn import GCN, MODELS, SAGE, EachTower, Network, PyG, build_network
+from ngcn.nn import GCN, SAGE, EachTower, Network, PyG, build_network
 from ngcn.nn.classifiers import _MixedOdds
 from ngcn.ops import Features, normalize
+from ngcn.registry import MODELS
 
 ALL = [
     (model, classifier)

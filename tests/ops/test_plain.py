@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 
-from ngcn.nn import MODELS, build_network
+from ngcn.nn import build_network
 from ngcn.ops import Dropout, Features, normalize, plain, relu_dropout
+from ngcn.registry import MODELS
 
 MODELS_WITH_KERNELS = ("ngcn", "nsage", "gcn", "sage", "dcnn")
 

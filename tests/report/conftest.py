@@ -15,9 +15,8 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from ngcn import Config, Graph, train
+from ngcn import Config, Graph, Run, train
 from ngcn.report import write_report
-from ngcn.training import Run
 
 NASTY = "</script><script>window.broken = true</script><b>"
 FLAGS = (

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from ngcn.report.page import as_json
 
 from ngcn import explain_node
 from ngcn.report import gather as gathering
 from ngcn.report.project import project
 from ngcn.report.quality import quality
+from ngcn.report.write import as_json
 from report.conftest import NASTY, crowds, data_of
 
 MakePage = Callable[..., Path]

@@ -2,8 +2,8 @@ import torch
 from ngcn.training.setup import build
 from torch import nn
 
+from ngcn import Config
 from ngcn.graph import Graph
-from ngcn.training import Config
 from ngcn.training.adam import Adam
 
 

@@ -4,10 +4,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from ngcn.names import MODELS
 
-from ngcn.graph import Graph, GraphError, load_dataset
-from ngcn.training import Config, ConfigError, Result, Step, TrainingError, train
+from ngcn import Config, ConfigError, Result, Step, TrainingError, train
+from ngcn.errors import GraphError
+from ngcn.graph import Graph, load_dataset
+from ngcn.registry import network_names
 from ngcn.training import loop as loop_module
 from ngcn.training.loop import fit_together
 
@@ -15,7 +16,7 @@ SMALL = Config(powers=3, replicas=2, hidden=4, steps=25)
 
 
 def same_weights(one: Result, other: Result) -> bool:
-    mine, theirs = one.network.state_dict(), other.network.state_dict()
+    mine, theirs = one.model.network.state_dict(), other.model.network.state_dict()
     return mine.keys() == theirs.keys() and all(torch.equal(mine[key], theirs[key]) for key in mine)
 
 

@@ -4,10 +4,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import yaml
-from ngcn.training.config import MODEL_SETTINGS
 
-from ngcn.baselines import LabelSpreading
-from ngcn.training import Config, ConfigError
+from ngcn import Config, ConfigError
+from ngcn.baselines.label_propagation import LabelSpreading
+from ngcn.config import MODEL_SETTINGS
 
 
 def write(folder: Path, text: str) -> Path:

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import scipy.sparse as sp
 import torch
-from ngcn.training.config import Config
 from ngcn.training.setup import build, build_inputs, ignores_values, neighbours_close, prepare
 
+from ngcn.config import Config
 from ngcn.graph import Graph
 
 

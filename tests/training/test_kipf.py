@@ -3,11 +3,11 @@ from dataclasses import replace
 import numpy as np
 import torch
 from ngcn.training.setup import prepare
-from training.conftest import crowds
 
+from ngcn import Config
 from ngcn.baselines import KipfGCN
 from ngcn.ops import normalize
-from ngcn.training import Config
+from training.conftest import crowds
 
 
 def test_the_loss_is_that_of_the_paper_in_dense_autograd() -> None:

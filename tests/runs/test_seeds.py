@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 import torch
 
+from ngcn import Config, TrainingError, train, train_seeds
 from ngcn.graph import Graph
-from ngcn.training import Config, TrainingError, train, train_seeds
 
 SMALL = Config(powers=2, replicas=1, hidden=4, steps=12, seeds=3)
 

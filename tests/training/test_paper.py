@@ -4,9 +4,9 @@ from ngcn.training.objective import loss, objective
 from ngcn.training.setup import build, build_inputs
 from torch.nn.functional import binary_cross_entropy, nll_loss
 
+from ngcn import Config, ConfigError
 from ngcn.graph import Graph
 from ngcn.nn.classifiers import make_classifier
-from ngcn.training import Config, ConfigError
 
 
 def test_loss_is_the_log_of_the_probability() -> None:

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 import torch
-from ngcn.training.metrics import scores
 from sklearn.metrics import accuracy_score, f1_score
+
+from ngcn.scoring import scores
 
 
 @pytest.mark.parametrize("seed", range(5))

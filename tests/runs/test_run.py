@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import torch
-from ngcn.training._files import atomic
-from ngcn.training.run import default_folder
 
 import ngcn
+from ngcn import Config, Run, RunError, Step, train, train_seeds
+from ngcn.files import atomic
 from ngcn.graph import Graph, load_dataset
-from ngcn.training import Config, Run, RunError, Step, train, train_seeds
+from ngcn.runs import default_folder
 
 SMALL = Config(powers=2, replicas=1, hidden=4, steps=12)
 
