@@ -58,9 +58,9 @@ def test_a_baseline_has_settings_of_its_own(tmp_path: Path) -> None:
     [
         ({"model": "lp", "steps": 600}, "steps does not apply to the baseline lp; its own settings are class_mass."),
         ({"model": "label-spreading", "patience": 3}, "patience does not apply .* its own settings are alpha."),
-        ({"model": "lp", "features": "row"}, "features does not apply to the baseline lp, which looks at the edges"),
+        ({"model": "lp", "features": "row"}, "features does not apply to the baseline lp, which uses the edges"),
         ({"model": "label-spreading", "settings": {"beta": 1}}, "has no setting 'beta'; its own settings are alpha."),
-        ({"model": "label-spreading", "settings": {"alpha": 2}}, "alpha must be between 0 and 1, not 2.0."),
+        ({"model": "label-spreading", "settings": {"alpha": 2}}, "alpha must be a number between 0 and 1, not 2.0."),
         ({"model": "label-spreading", "settings": {"alpha": "x"}}, "alpha must be a number such as 0.5, not 'x'."),
         ({"model": "label-spreading", "settings": [1]}, "settings must be names with values"),
         ({"model": "gcn", "settings": {"alpha": 0.5}}, "settings are for baselines, and gcn is a network."),

@@ -7,12 +7,12 @@ from copy import deepcopy
 import numpy as np
 import pytest
 import torch
-from ngcn.training.objective import loss
-from ngcn.training.setup import build, build_inputs
 from torch.nn.functional import normalize as normalize_rows
 
 from ngcn import Config, Graph, load_dataset
+from ngcn.model import Card, Model
 from ngcn.nn import Network
+from ngcn.scoring import cross_entropy
 
 
 def weight(layer: torch.nn.Module, tower: int) -> torch.Tensor:
@@ -54,16 +54,17 @@ def cora() -> Graph:
 @pytest.mark.parametrize("model", ["ngcn", "nsage"])
 def test_loss_and_gradients_on_cora(cora, model, classifier):
     config = Config(model=model, classifier=classifier, powers=6, replicas=2, dropout=0)
-    A_hat, X = build_inputs(cora, config)
+    built = Model.build(Card.of(cora, config), config)
+    A_hat, X = built.inputs(cora)
     rows = torch.from_numpy(np.flatnonzero(cora.train))
     labels = torch.from_numpy(cora.labels)[rows]
-    network = build(cora, config)
-    ours = loss(network(A_hat, X, rows), labels)
+    network = built.network
+    ours = cross_entropy(network(A_hat, X, rows), labels)
     ours.backward()
 
     twin = deepcopy(network).double()
     A = torch.from_numpy(A_hat.matrix.toarray()).double()
-    reference = loss(twin.classifier(dense_towers(twin, A, X.dense().double())[rows]), labels)
+    reference = cross_entropy(twin.classifier(dense_towers(twin, A, X.dense().double())[rows]), labels)
     gradients = torch.autograd.grad(reference, list(twin.parameters()))
 
     assert abs(ours.item() - reference.item()) < 1e-5

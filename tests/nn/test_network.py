@@ -140,15 +140,23 @@ class OwnConvolution(nn.Module):
         return P @ self.W(Z)
 
 
-def test_own_module_as_graph_model(graph, X):
-    """A module of the user's own equals the built-in one-layer tower with the same weights."""
-    settings = {"powers": 3, "replicas": 1, "widths": (3,), "classifier": "attention"}
-    own = Network(EachTower(OwnConvolution), X.shape[1], 3, **settings).double().eval()
-    built_in = Network(GCN, X.shape[1], 3, **settings).double().eval()
-    W = torch.stack([module.W.weight.detach().T for module in own.graph_models.each])
-    built_in.graph_models.layers[0].linear.weight.data = W
+@pytest.mark.parametrize("widths", [(3,), (5, 3)])
+@pytest.mark.parametrize("classifier", ["attention", "fc"])
+@pytest.mark.parametrize("rows", [None, torch.tensor([4, 0, 17])])
+def test_the_fused_kernels_compute_the_loop_of_algorithm_1(graph, X, widths, classifier, rows):
+    """A network of one module per tower equals the built-in GCN with the same weights."""
+    settings = {"powers": 3, "replicas": 2, "widths": widths, "classifier": classifier}
+    loop = Network(EachTower(OwnConvolution), X.shape[1], 3, **settings).double().eval()
+    fused = Network(GCN, X.shape[1], 3, **settings).double().eval()
+    fused.classifier.load_state_dict(loop.classifier.state_dict())
+    for i, layer in enumerate(fused.graph_models.layers):
+        by_power = [[tower.layers[i].W.weight.detach().T for tower in towers] for towers in loop.graph_models.values()]
+        W = torch.stack([torch.cat(towers, dim=1) if i == 0 else torch.stack(towers) for towers in by_power])
+        assert W.shape == layer.linear.weight.shape
+        layer.linear.weight.data = W
     A_hat = normalize(graph.adjacency).double()
-    torch.testing.assert_close(own(A_hat, X), built_in(A_hat, X))
+    torch.testing.assert_close(loop.towers(A_hat, X, rows), fused.towers(A_hat, X, rows))
+    torch.testing.assert_close(loop(A_hat, X, rows), fused(A_hat, X, rows))
 
 
 def test_pyg_layer_on_explicit_powers(graph, X):
@@ -157,7 +165,7 @@ def test_pyg_layer_on_explicit_powers(graph, X):
     towers = EachTower(lambda i, o: PyG(GCNConv(i, o, normalize=False, bias=False)))
     network = Network(towers, X.shape[1], 3, **settings).double().eval()
     built_in = Network(GCN, X.shape[1], 3, **settings).double().eval()
-    W = torch.stack([module.module.lin.weight.detach().T for module in network.graph_models.each])
+    W = torch.stack([tower[0].layers[0].module.lin.weight.detach().T for tower in network.graph_models.values()])
     built_in.graph_models.layers[0].linear.weight.data = W
     A_hat = normalize(graph.adjacency).double()
     torch.testing.assert_close(network(A_hat, X), built_in(A_hat, X))
@@ -170,7 +178,7 @@ def test_gat_in_the_towers_learns(graph):
         return PyG(GATConv(width_in, width_out, edge_dim=1), largest=5)
 
     X, A_hat = Features(graph.features), normalize(graph.adjacency)
-    network = Network(EachTower(gat), X.shape[1], 3, powers=3, replicas=1, classifier="attention", dropout=0.0)
+    network = Network(EachTower(gat), X.shape[1], 3, 3, 1, (3,), classifier="attention", dropout=0.0)
     labels = torch.from_numpy(graph.labels)
     optimizer = torch.optim.Adam(network.parameters(), lr=0.05)
     losses = []
@@ -178,7 +186,8 @@ def test_gat_in_the_towers_learns(graph):
         optimizer.zero_grad()
         loss = nn.functional.nll_loss(network(A_hat, X), labels)
         loss.backward()
-        assert all(module.module.lin.weight.grad.abs().sum() > 0 for module in network.graph_models.each)
+        towers = [tower[0].layers[0].module for tower in network.graph_models.values()]
+        assert all(tower.lin.weight.grad.abs().sum() > 0 for tower in towers)
         optimizer.step()
         losses.append(loss.item())
     assert losses[-1] < 0.7 * losses[0]

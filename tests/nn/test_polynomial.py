@@ -80,7 +80,7 @@ def test_mlp_looks_at_no_edge(graph, X):
     ("model", "given", "message"),
     [
         ("cheby", {"powers": [0, 2]}, "every degree"),
-        ("cheby", {"replicas": 2}, "replicas are 1"),
+        ("cheby", {"replicas": 2}, "replicas must be 1"),
         ("walk-coefficients", {"classifier": "attention"}, "the classifier identity"),
     ],
 )

@@ -12,6 +12,7 @@ import ngcn
 from ngcn import Config, Run, RunError, Step, train, train_seeds
 from ngcn.files import atomic
 from ngcn.graph import Graph, load_dataset
+from ngcn.model import Card
 from ngcn.runs import default_folder
 
 SMALL = Config(powers=2, replicas=1, hidden=4, steps=12)
@@ -49,7 +50,7 @@ def test_layout_and_what_the_files_say(graph: Graph, tmp_path: Path) -> None:
 def test_what_comes_from_disk_is_what_was_trained(graph: Graph, tmp_path: Path) -> None:
     stored, fresh = train(graph, SMALL, folder=tmp_path / "run"), train(graph, SMALL)
     assert (stored.history, stored.val_scores, stored.stopped) == (fresh.history, fresh.val_scores, fresh.stopped)
-    for one, other in zip(stored.network.parameters(), fresh.network.parameters(), strict=True):
+    for one, other in zip(stored.model.network.parameters(), fresh.model.network.parameters(), strict=True):
         assert torch.equal(one, other)
 
 
@@ -75,7 +76,7 @@ def test_a_run_is_never_overwritten_nor_continued_with_other_settings(graph: Gra
     run = tmp_path / "run"
     with pytest.raises(KeyboardInterrupt):
         train(graph, SMALL, folder=run, on_step=stop_at(3))
-    with pytest.raises(RunError, match="holds an unfinished run; continue it with --resume"):
+    with pytest.raises(RunError, match="holds an unfinished run; continue it with `resume=True`"):
         train(graph, SMALL, folder=run)
     with pytest.raises(RunError, match=r"other settings.*: steps is 12, not 13; lr is 0\.01, not 0\.5\."):
         train(graph, replace(SMALL, steps=13, lr=0.5), folder=run, resume=True)
@@ -116,10 +117,10 @@ def test_damaged_files_are_named(graph: Graph, tmp_path: Path, damage: bytes) ->
     train(graph, SMALL, folder=run, resume=True)
     (run / "seed-0" / "weights.safetensors").write_bytes(damage)
     with pytest.raises(RunError, match=r"weights\.safetensors is damaged"):
-        Run.open(run).network(graph, 0)
+        Run.open(run).model(0)
     (run / "graph.json").write_bytes(damage)
     with pytest.raises(RunError, match=r"graph\.json is damaged"):
-        Run.open(run).trained_on()
+        _ = Run.open(run).card
     for text in (damage, b"{}", b"[]", b"3"):
         (run / "seed-0" / "result.json").write_bytes(text)
         with pytest.raises(RunError, match=r"result\.json is damaged"):
@@ -136,11 +137,11 @@ def test_weights_are_those_that_training_wrote(graph: Graph, tmp_path: Path) -> 
     for bad in (bytes(tampered), whole[:-7], whole + b"\0"):
         weights.write_bytes(bad)
         with pytest.raises(RunError, match=r"weights\.safetensors is damaged"):
-            Run.open(tmp_path / "run").network(graph, 0)
+            Run.open(tmp_path / "run").model(0)
     weights.unlink()
     weights.mkdir()
     with pytest.raises(RunError, match=r"weights\.safetensors cannot be read: Is a directory"):
-        Run.open(tmp_path / "run").network(graph, 0)
+        Run.open(tmp_path / "run").model(0)
 
 
 def _umask() -> int:
@@ -153,11 +154,11 @@ def test_a_run_knows_the_graph_it_was_trained_on(graph: Graph, tmp_path: Path) -
     names = [f"word {number}" for number in range(12)]
     named = replace(graph, class_names=["left", "right"], feature_names=names, node_ids=np.arange(60) + 0.5)
     train(named, SMALL, folder=tmp_path / "run")
-    known = Run.open(tmp_path / "run").trained_on()
+    known = Run.open(tmp_path / "run").card
     assert (known.class_names, known.feature_names) == (("left", "right"), tuple(names))
-    assert (known.id_type, known.nodes, known.multilabel, known.version) == ("number", 60, False, ngcn.__version__)
+    assert (known.nodes, known.multilabel, known.version) == (60, False, ngcn.__version__)
     assert known.preparation.how == "bag" and known.fingerprint == named.fingerprint()
-    with pytest.raises(RunError, match="'crowds', which was made in Python"):
+    with pytest.raises(RunError, match="'crowds', a graph made in Python"):
         Run.open(tmp_path / "run").graph()
 
 
@@ -165,13 +166,13 @@ def test_features_of_other_graphs_are_standardised_like_those_trained_on(graph: 
     numbers = replace(graph, features=graph.features.toarray() * 1000 + 7)
     train(numbers, SMALL, folder=tmp_path / "run")
     run = Run.open(tmp_path / "run")
-    assert run.trained_on().preparation.how == "standard"
-    X = run.inputs(numbers)[1].dense().numpy()
+    assert run.card.preparation.how == "standard"
+    X = run.model().inputs(numbers)[1].dense().numpy()
     seen = X[numbers.train]
     np.testing.assert_allclose([seen.mean(axis=0), seen.std(axis=0)], [np.zeros(12), np.ones(12)], atol=1e-5)
     other = replace(numbers, features=numbers.features + 1000)
     np.testing.assert_allclose(
-        run.inputs(other)[1].dense(), X + 1000 / numbers.features[numbers.train].std(axis=0), rtol=1e-4
+        run.model().inputs(other)[1].dense(), X + 1000 / numbers.features[numbers.train].std(axis=0), rtol=1e-4
     )
 
 
@@ -186,29 +187,31 @@ def test_runs_of_other_versions(tmp_path: Path) -> None:
     run = tmp_path / "run"
     cora = load_dataset("cora")
     train(cora, replace(SMALL, model="gcn", powers=None, classifier=None, steps=1), folder=run)
-    known = Run.open(run).trained_on()
+    known = Run.open(run).card
     text = (run / "graph.json").read_text()
     values = json.loads(text)
     del values["node_columns"]
     (run / "graph.json").write_text(json.dumps(values | {"format": 1}))  # that of 0.1.0
-    assert Run.open(run).trained_on().feature_names == known.feature_names
+    assert Run.open(run).card.feature_names == known.feature_names
     (run / "graph.json").write_text(text.replace('"format": 2', '"format": 99').replace(ngcn.__version__, "9.9"))
-    with pytest.raises(RunError, match=r"was made by ngcn 9\.9, .* install the newer version"):
-        Run.open(run).trained_on()
+    with pytest.raises(RunError, match=r"was written by ngcn 9\.9, .* upgrade ngcn"):
+        _ = Run.open(run).card
     (run / "graph.json").unlink()  # 0.1.0 had none, and no checksum
     scores = json.loads((run / "seed-0/result.json").read_text())
     del scores["weights_sha256"]
     (run / "seed-0/result.json").write_text(json.dumps(scores))
     old = Run.open(run)
-    assert old.trained_on().class_names == known.class_names
+    assert old.card.class_names == known.class_names
     assert old.graph().fingerprint() == cora.fingerprint()
-    old.network(old.graph(), 0)
+    assert old.model(0).predict(cora).shape == (2708,)
 
 
-def test_weights_of_another_graph_are_refused(graph: Graph, multilabel_graph: Graph, tmp_path: Path) -> None:
+def test_weights_of_another_graph_raise_an_error(graph: Graph, multilabel_graph: Graph, tmp_path: Path) -> None:
     train(graph, SMALL, folder=tmp_path / "run")
-    with pytest.raises(RunError, match="another graph"):
-        Run.open(tmp_path / "run").network(multilabel_graph, 0)
+    (tmp_path / "run/graph.json").unlink()
+    Card.of(multilabel_graph, SMALL).save(tmp_path / "run/graph.json")
+    with pytest.raises(RunError, match="does not belong to a N-GCN with these settings"):
+        Run.open(tmp_path / "run").model(0)
 
 
 def test_a_write_that_fails_leaves_the_previous_file(tmp_path: Path) -> None:
@@ -245,7 +248,7 @@ def test_damaged_metrics_are_named(graph: Graph, tmp_path: Path, content: str | 
     if content is not None:
         path.write_text(content)
     with pytest.raises(RunError, match=r"metrics\.csv is damaged or missing"):
-        Run.open(tmp_path / "run").result(graph, 0)
+        Run.open(tmp_path / "run").result(0)
 
 
 def test_leftovers_of_a_killed_process_do_no_harm(graph: Graph, tmp_path: Path) -> None:

@@ -1,9 +1,7 @@
 import torch
-from ngcn.training.setup import build
 from torch import nn
 
-from ngcn import Config
-from ngcn.graph import Graph
+from ngcn.nn import build_network
 from ngcn.training.adam import Adam
 
 
@@ -17,11 +15,11 @@ def after_five_steps(network: nn.Module, optimizer: Adam | torch.optim.Optimizer
     return [parameter.detach().clone() for parameter in network.parameters()]
 
 
-def test_bits_are_those_of_torch(graph: Graph) -> None:
+def test_bits_are_those_of_torch() -> None:
     torch.manual_seed(0)
-    network, other = (build(graph, Config(powers=3, replicas=2)) for _ in range(2))
+    network, other = (build_network("ngcn", 12, 2, powers=3, replicas=2) for _ in range(2))
     other.load_state_dict(network.state_dict())
-    ours = after_five_steps(network, Adam(network, lr=0.03, l2=0.25))
+    ours = after_five_steps(network, Adam(network, lr=0.03, l2=lambda name: 0.25))
     theirs = after_five_steps(other, torch.optim.Adam(other.parameters(), lr=0.03, weight_decay=0.5, fused=True))
     assert len(ours) == 3 and all(map(torch.equal, ours, theirs))
 
@@ -29,7 +27,7 @@ def test_bits_are_those_of_torch(graph: Graph) -> None:
 def test_a_parameter_without_gradient_stays() -> None:
     layer = nn.Linear(2, 1)
     before = layer.bias.detach().clone()
-    adam = Adam(layer, lr=0.1, l2=0.1)
+    adam = Adam(layer, lr=0.1, l2=lambda name: 0.1)
     layer.weight.grad = torch.ones(1, 2)
     adam.step()
     assert torch.equal(layer.bias, before) and set(adam.moments) == {"weight"}

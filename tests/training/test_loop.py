@@ -1,5 +1,4 @@
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -8,9 +7,10 @@ import torch
 from ngcn import Config, ConfigError, Result, Step, TrainingError, train
 from ngcn.errors import GraphError
 from ngcn.graph import Graph, load_dataset
+from ngcn.nn import Network
 from ngcn.registry import network_names
-from ngcn.training import loop as loop_module
-from ngcn.training.loop import fit_together
+from ngcn.training import Batch, fit
+from ngcn.training.recipes.paper import Paper
 
 SMALL = Config(powers=3, replicas=2, hidden=4, steps=25)
 
@@ -27,7 +27,7 @@ def test_every_model_learns_the_crowds(graph: Graph, model: str) -> None:
     assert np.mean(result.history["loss"][-10:]) < 0.8 * result.history["loss"][0]
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", network_names())
 def test_same_seed_same_bits_other_seed_other_bits(graph: Graph, model: str) -> None:
     config = Config(model=model, hidden=4, steps=10)
     first, again, other = train(graph, config), train(graph, config), train(graph, config, seed=1)
@@ -35,7 +35,7 @@ def test_same_seed_same_bits_other_seed_other_bits(graph: Graph, model: str) -> 
     assert not same_weights(first, other)
 
 
-@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("model", network_names())
 def test_the_callers_random_numbers_are_left_alone(graph: Graph, model: str) -> None:
     torch.manual_seed(5)
     expected = torch.rand(3)
@@ -65,14 +65,14 @@ def test_parameters_are_those_of_the_first_step_with_the_peak_validation_score(g
 
 def test_without_validation_nodes_the_last_step_is_kept(graph: Graph) -> None:
     graph = graph.with_split(graph.train | graph.val, graph.val & False, graph.test)
-    result = loop_module.fit(graph, replace(SMALL, patience=3), seed=0)
+    result = fit(graph, replace(SMALL, patience=3), seed=0)
     assert result.best_step == result.steps == 25 and result.val_scores == {}
     assert "val=nan" in repr(result)
     assert np.isfinite(result.history["loss"]).all() and np.isnan(result.history["val"]).all()
-    longer = loop_module.fit(graph, replace(SMALL, steps=26), seed=0)
+    longer = fit(graph, replace(SMALL, steps=26), seed=0)
     assert not same_weights(result, longer) and longer.history["loss"][:25] == result.history["loss"]
     with pytest.raises(TrainingError, match="no step can be kept"):
-        loop_module.fit(graph, replace(SMALL, lr=1e6), seed=0)
+        fit(graph, replace(SMALL, lr=1e6), seed=0)
 
 
 def test_test_labels_have_no_part_in_anything_but_the_test_score(graph: Graph) -> None:
@@ -97,46 +97,23 @@ def test_early_stopping_says_why_and_who_won(graph: Graph) -> None:
     assert early.history["loss"] == whole.history["loss"][: early.steps]
 
 
-@pytest.mark.parametrize("classifier", ["attention", "fc"])
-@pytest.mark.parametrize("model", ["ngcn", "nsage"])
-def test_seeds_side_by_side_have_the_bits_of_each_alone(
-    graph: Graph, model: str, classifier: str, tmp_path: Path
-) -> None:
-    config = Config(model=model, classifier=classifier, powers=3, replicas=2, hidden=5, steps=80, patience=8)
-
-    def stop(seed: int, step: Step) -> None:
-        if seed == 1 and step.step == 3:
-            raise KeyboardInterrupt
-
-    folders = {seed: tmp_path / str(seed) for seed in range(4)}
-    for folder in folders.values():
-        folder.mkdir()
-    with pytest.raises(KeyboardInterrupt):  # so that seed 1 comes to the others with a few steps behind it
-        fit_together(graph, config, {1: folders[1]}, stop)
-    together = fit_together(graph, config, folders)
-    assert len({result.steps for result in together}) > 1  # some go on when others have ended
-    for seed, result in enumerate(together):
-        alone = train(graph, config, seed=seed)
-        assert same_weights(result, alone) and result.history == alone.history
-        assert (folders[seed] / "result.json").exists() and not (folders[seed] / "checkpoint.safetensors").exists()
-
-
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e9])
 def test_a_diverging_loss_stops_and_keeps_the_best_step(
     graph: Graph, value: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     calls = []
 
-    def explode(*args: object) -> torch.Tensor:
+    def explode(self: Paper, network: Network, batch: Batch) -> torch.Tensor:
         calls.append(1)
-        return real(*args) if len(calls) <= 5 else real(*args) * 0 + value  # type: ignore[arg-type]
+        loss = real(self, network, batch)
+        return loss if len(calls) <= 5 else loss * 0 + value
 
-    real = loop_module.objective
-    monkeypatch.setattr(loop_module, "objective", explode)
+    real = Paper.loss
+    monkeypatch.setattr(Paper, "loss", explode)
     result = train(graph, SMALL)
     assert result.status == "diverged" and result.steps == 5 and 1 <= result.best_step <= 5
     assert f"at step 6 (seed 0, lr 0.01); kept step {result.best_step}" in result.stopped
-    monkeypatch.setattr(loop_module, "objective", real)
+    monkeypatch.setattr(Paper, "loss", real)
     assert same_weights(result, train(graph, replace(SMALL, steps=result.best_step)))
 
 

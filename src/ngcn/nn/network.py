@@ -10,6 +10,7 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ngcn.checks import powers as check_powers
+from ngcn.errors import ConfigError
 from ngcn.nn.classifiers import make_classifier
 from ngcn.ops import Features, Operator
 from ngcn.ops.normalize import Normalization
@@ -64,6 +65,8 @@ class Network(nn.Module):
         widths = (features, *((16, classes) if widths is None else widths))
         one_tower_each = getattr(graph_model, "tower_powers", _tower_powers)
         self.tower_powers: tuple[int | None, ...] = one_tower_each(self.powers, replicas)
+        if self.tower_powers == (None,) and classifier != "identity":
+            raise ConfigError(f"One graph model on all powers has the classifier identity, not {classifier!r}.")
         self.classifier = make_classifier(
             classifier, self.tower_powers, widths[-1], classes, dropout=dropout, multilabel=multilabel
         )

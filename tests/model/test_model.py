@@ -1,0 +1,88 @@
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from ngcn import Config, GraphError, Model, ModelError, RunError, predict, train
+from ngcn.graph import Graph
+from ngcn.ops import use_reference
+
+SMALL = Config(powers=3, replicas=2, hidden=4, steps=12)
+
+
+@pytest.mark.parametrize("settings", [{}, {"model": "nsage"}, {"classifier": "fc"}, {"features": "standard"}])
+def test_a_saved_model_predicts_the_same(graph: Graph, tmp_path: Path, settings: dict) -> None:
+    model = train(graph, replace(SMALL, **settings)).model
+    model.save(tmp_path / "model")
+    again = Model.load(tmp_path / "model")
+    np.testing.assert_array_equal(again.predict_proba(graph), model.predict_proba(graph))
+    assert again.class_names == ("0", "1") and again.config == model.config and not again.multilabel
+    assert sorted(file.name for file in (tmp_path / "model").iterdir()) == [
+        "config.yaml",
+        "graph.json",
+        "weights.safetensors",
+    ]
+
+
+def test_rows_are_those_of_all_nodes(graph: Graph) -> None:
+    model = train(graph, SMALL).model
+    rows = np.array([7, 3, 30])
+    np.testing.assert_allclose(model.predict_proba(graph, rows), model.predict_proba(graph)[rows], rtol=1e-6)
+    assert model.predict(graph, rows).tolist() == model.predict(graph)[rows].tolist()
+
+
+def test_predictions_are_names_or_a_matrix_of_labels(graph: Graph, multilabel_graph: Graph) -> None:
+    named = replace(graph, class_names=["left", "right"])
+    model = train(named, SMALL).model
+    assert set(model.predict(named)) <= {"left", "right"}
+    several = train(multilabel_graph, SMALL).model
+    p = several.predict_proba(multilabel_graph)
+    np.testing.assert_array_equal(several.predict(multilabel_graph), (p > 0.5).astype(int))
+    assert not np.allclose(p.sum(axis=1), 1)
+
+
+def test_scores_are_those_of_the_result(graph: Graph) -> None:
+    result = train(graph, SMALL)
+    found = result.model.evaluate(graph, "val", "test", "train")
+    assert (found["val"], found["test"]) == (result.val_scores, result.test_scores)
+    none = graph.with_split(graph.train, graph.val, graph.test & False)
+    assert result.model.evaluate(none, "test") == {"test": {}}
+
+
+def test_another_number_of_features_raises_an_error(graph: Graph) -> None:
+    model = train(graph, SMALL).model
+    with pytest.raises(GraphError, match="has 5 features, but the model was trained with 12"):
+        model.predict(replace(graph, features=graph.features[:, :5], feature_names=None))
+
+
+def test_a_baseline_is_a_model_that_says_what_it_cannot_do(graph: Graph, tmp_path: Path) -> None:
+    model = train(graph, Config(model="lp")).model
+    model.save(tmp_path / "lp")
+    again = Model.load(tmp_path / "lp")
+    np.testing.assert_array_equal(again.predict_proba(graph), model.predict_proba(graph))
+    assert len(predict(again, graph)) == 60 and again.scale_weights() is None
+    with pytest.raises(ModelError, match="LP can only predict the graph that it was fitted on, 'crowds'"):
+        again.predict(graph.reordered(np.arange(60)[::-1]))
+    with pytest.raises(ModelError, match="LP is a baseline without a network"):
+        _ = again.network
+
+
+def test_folders_without_a_model(graph: Graph, tmp_path: Path) -> None:
+    with pytest.raises(RunError, match=r"holds no model: it has no config\.yaml"):
+        Model.load(tmp_path)
+    train(graph, SMALL, folder=tmp_path / "run")
+    with pytest.raises(RunError, match=r"a run folder is opened with Run\.open\(folder\)\.model\(\)"):
+        Model.load(tmp_path / "run")
+
+
+@pytest.mark.parametrize("model", ["ngcn", "nsage", "dcnn", "walk-coefficients", "cheby"])
+def test_training_on_the_reference_path_agrees_with_the_kernels(graph: Graph, model: str) -> None:
+    """The path of other devices, run on the CPU: the same dropout masks, so the same losses up to rounding."""
+    config = Config(model=model, hidden=4, steps=8)
+    fast = train(graph, config)
+    with use_reference():
+        reference = train(graph, config)
+    np.testing.assert_allclose(fast.history["loss"], reference.history["loss"], rtol=2e-4)
+    torch.testing.assert_close(fast.model.logits(graph), reference.model.logits(graph), rtol=1e-2, atol=1e-3)
