@@ -24,22 +24,13 @@ Ends = tuple[np.ndarray, np.ndarray]  # sources and targets of the edges
 
 
 def read_tables(
-    nodes: str | Path,
-    edges: str | Path | None = None,
-    feature_table: str | Path | None = None,
-    *,
-    name: str | None = None,
-    label: str = "label",
-    one_hot: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    multilabel: bool = False,
+    nodes: str | Path, edges: str | Path | None = None, feature_table: str | Path | None = None, **how: Any
 ) -> Parts:
-    """Read two or three files, CSV, TSV or Parquet, gzipped or not. See :func:`parts_of_tables`."""
+    """Read two or three files, CSV, TSV or Parquet, gzipped or not; ``how`` as in :func:`parts_of_tables`."""
     if edges is None:
         raise DatasetError(f"{nodes} is a table of nodes; a graph needs a table of edges too, with `edges`.")
     tables = [read_table(path) if path else None for path in (nodes, edges, feature_table)]
-    how: dict[str, Any] = {"label": label, "one_hot": one_hot, "ignore": ignore, "multilabel": multilabel}
-    return parts_of_tables(*tables, name=name or Path(nodes).name.split(".")[0], **how)  # type: ignore[arg-type]
+    return parts_of_tables(*tables, **{"name": Path(nodes).name.split(".")[0], **how})  # type: ignore[arg-type]
 
 
 def parts_of_tables(

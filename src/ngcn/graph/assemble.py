@@ -168,8 +168,10 @@ def _with_classes(parts: Parts, schema: Schema) -> Parts:
         labels = np.zeros((parts.nodes, len(known))) if schema.multilabel else np.full(parts.nodes, UNKNOWN)
         parts = replace(parts, labelled=np.zeros(parts.nodes, bool))
     elif parts.class_names is not None and not parts.published:
+        if new := [str(name) for name in parts.class_names if str(name) not in known]:
+            what = f"{len(new)} label(s), such as {new[0]!r}, are not classes of the model"
+            log.warning(f"{parts.describe_labels()}: {what}; they are unknown.")
         number = np.array([known.get(str(name), UNKNOWN) for name in parts.class_names] + [UNKNOWN], int)
-        _warn_about_new_classes(parts, number == UNKNOWN)
         if labels.ndim == 1:
             labels = number[labels]  # -1 is the last one, which is unknown
         else:
@@ -177,17 +179,3 @@ def _with_classes(parts: Parts, schema: Schema) -> Parts:
             mapped[:, number[number != UNKNOWN]] = labels[:, number[:-1] != UNKNOWN]
             labels = mapped
     return replace(parts, labels=labels, class_names=schema.class_names)
-
-
-def _warn_about_new_classes(parts: Parts, new: np.ndarray) -> None:
-    """``new`` says for each class, and at the end for unknown labels, whether the model lacks it."""
-    assert parts.labels is not None and parts.class_names is not None
-    several = parts.labels.ndim == 2
-    nodes = parts.labels[:, new[:-1]].any(axis=1) if several else new[parts.labels] & (parts.labels != UNKNOWN)
-    if nodes.any():
-        row = parts.labels[int(nodes.argmax())]
-        first = int(np.flatnonzero((row != 0) & new[:-1])[0]) if several else int(row)
-        log.warning(
-            f"{parts.describe_labels()}: {nodes.sum()} label(s) are not classes of the model, such as "
-            f"{str(parts.class_names[first])!r}; they are unknown."
-        )
