@@ -19,7 +19,6 @@ import scipy.sparse as sp
 
 from ngcn.data._download import read_from_wheel
 from ngcn.data.catalog import EMBEDDED_CORA, find
-from ngcn.data.embedded import steps
 from ngcn.data.planetoid import read_planetoid
 
 PLANETOID_WHEEL = "verbcl-graph4nlp-cpu==0.1.0"
@@ -36,6 +35,15 @@ SUBJECTS = (  # what the numbers in LABEL_FILE mean, by serialize_cora.py next t
     "Genetic_Algorithms",
     "Case_Based",
 )
+
+
+def steps(matrix: sp.csr_array) -> np.ndarray:
+    """Return the differences of successive positions of ones in a flattened 0/1 matrix, as in ``cora.npz``."""
+    places = matrix.tocoo()
+    positions = np.sort(places.row.astype(np.int64) * matrix.shape[1] + places.col)
+    apart = np.diff(positions, prepend=0)
+    assert apart.max() <= np.iinfo(np.uint16).max
+    return apart.astype(np.uint16)
 
 
 def main() -> None:

@@ -71,7 +71,7 @@ def from_pyg(data: Any, *, name: str = "graph") -> Parts:
     masks = None
     if given[0] is not None:
         masks = first_masks([None if mask is None else mask.cpu().numpy().T for mask in given], nodes)
-    labels = None if data.y is None else data.y.cpu().numpy()
+    labels: Any = None if data.y is None else data.y.cpu().numpy()
     if labels is not None and labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     blocks = []

@@ -28,7 +28,6 @@ FORMATS = (
     "nodes.csv and edges.csv (or .tsv, .parquet, gzipped or not), one .npz, .graphml or .gexf file, Planetoid's "
     "ind.NAME.* or GraphSAGE's NAME-G.json"
 )
-TABLE_ENDINGS = tuple(f".{kind}{packed}" for kind in ("csv", "tsv", "parquet") for packed in ("", ".gz"))
 
 
 def read(name: str, **options: Any) -> Parts:
@@ -102,7 +101,7 @@ def _in_folder(folder: Path, given: dict[str, Any]) -> tuple[Path, dict[str, Any
 
 
 def _find_table(folder: Path, table: str) -> Path | None:
-    found = [folder / f"{table}{ending}" for ending in TABLE_ENDINGS if (folder / f"{table}{ending}").exists()]
+    found = [file for file in sorted(folder.iterdir()) if _reader(file)[:2] == (table, TABLES)]
     if len(found) > 1:
         names = " and ".join(file.name for file in found)
         raise DatasetError(f"{folder} has both {names}; remove or rename all but one of them.")

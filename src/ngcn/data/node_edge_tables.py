@@ -59,7 +59,7 @@ def parts_of_tables(
     """
     ids = _node_ids(nodes)
     columns, problems = _special_columns(nodes, label, ignore)
-    source, target = _ends(edges, nodes, ids)
+    source, target = (edges.places(edges.need(end), ids, nodes.name) for end in ("source", "target"))
     blocks: list[Block] = []
     try:
         blocks += feature_columns(nodes, list(columns.values()), one_hot)
@@ -121,11 +121,6 @@ def _special_columns(nodes: Table, label: str, ignore: Sequence[str]) -> tuple[d
         if (there := nodes.find(purpose)) and there not in ignored:
             found[purpose] = there
     return found, problems
-
-
-def _ends(edges: Table, nodes: Table, ids: pa.Array) -> Ends:
-    source, target = edges.need("source"), edges.need("target")
-    return edges.places(source, ids, nodes.name), edges.places(target, ids, nodes.name)
 
 
 def _adjacency(edges: Table, source: np.ndarray, target: np.ndarray, nodes: int) -> sp.csr_array:

@@ -41,12 +41,13 @@ class Parts:
 
     adjacency: sp.csr_array
     features: Sequence[Block] = ()  # side by side
-    labels: np.ndarray | None = None  # (nodes,) class numbers with -1 for unknown, or a (nodes, classes) 0/1 matrix
-    labelled: np.ndarray | None = None  # (nodes,) which rows of a 0/1 matrix are known; all if not given
     masks: Masks | None = None  # the split, if the data have one
     graph_of: np.ndarray | None = None  # (nodes,) the graph of each node, if there are several
-    class_names: Sequence[str] | None = None
-    node_ids: np.ndarray | None = None
+    # These four may be None; they are typed for the code that runs after labels are checked.
+    labels: np.ndarray = None  # type: ignore[assignment]  # (nodes,) class numbers, -1 unknown; or (nodes, classes) 0/1
+    labelled: np.ndarray = None  # type: ignore[assignment]  # (nodes,) which rows of a 0/1 matrix are known; None: all
+    class_names: Sequence[str] = None  # type: ignore[assignment]
+    node_ids: np.ndarray = None  # type: ignore[assignment]
     name: str = "graph"
     node_columns: int = 0  # how many of the first features are columns of a table of nodes
     source: str = ""  # the file, for error messages

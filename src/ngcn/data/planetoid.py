@@ -48,14 +48,15 @@ def read_planetoid(folder: str | Path, name: str, *, labels: bool = True) -> Par
         node = np.arange(len(neighbours))
         train = node < X_train.shape[0]
         val = ~train & (node < min(X_train.shape[0] + VALIDATION_NODES, X.shape[0]))
-        classes = np.full(len(node), UNKNOWN)
+        classes: Any = None
         if labels:
+            classes = np.full(len(node), UNKNOWN)
             one_hot = np.concatenate([each.build() for each in one_hots])
             classes[row_nodes] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), UNKNOWN)
         return Parts(
             adjacency=_adjacency(neighbours),
             features=[Block(features)],
-            labels=classes if labels else None,
+            labels=classes,
             masks=(train, val, np.isin(node, test_index)),
             name=name,
             source=str(_path(folder, name, "*")),

@@ -44,17 +44,16 @@ def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
         X, names = features_for_training(parts)
         if parts.labels is None:
             raise DatasetError(f"{parts.name} has no labels, so there is nothing to train on.")
-        if parts.published and parts.masks is not None:
-            masks = parts.masks
-            if number is not None:
-                masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
-            return _graph(parts, X, names, masks)
-        parts = replace(parts, labelled=_labelled(parts))
-        check.check_classes(parts)
-        check.warn_about_class_names(parts)
-        check.warn_about_imbalance(parts)
-        masks = _split(parts, split, seed)
-        check.check_training_classes(parts, masks[0])
+        masks = parts.masks
+        if number is not None:
+            masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
+        if not parts.published or masks is None:
+            parts = replace(parts, labelled=_labelled(parts))
+            check.check_classes(parts)
+            check.warn_about_class_names(parts)
+            check.warn_about_imbalance(parts)
+            masks = _complete(parts, masks, split, seed)
+            check.check_training_classes(parts, masks[0])
         return _graph(parts, X, names, masks)
 
 
@@ -96,36 +95,23 @@ def _check_lengths(parts: Parts) -> None:
             raise GraphError(f"{parts.name} has {parts.nodes} nodes, but {len(array)} labels or entries of a mask.")
 
 
-def _graph(parts: Parts, X: Any, feature_names: Sequence[str] | None, masks: Masks) -> Graph:
-    return Graph(
-        parts.adjacency,
-        X,
-        parts.labels,  # type: ignore[arg-type]
-        *masks,
-        node_ids=parts.node_ids,  # type: ignore[arg-type]
-        class_names=parts.class_names,  # type: ignore[arg-type]
-        feature_names=feature_names,  # type: ignore[arg-type]
-        name=parts.name,
-        node_columns=parts.node_columns,
-    )
+def _graph(parts: Parts, X: Any, feature_names: Any, masks: Masks) -> Graph:
+    names = {"node_ids": parts.node_ids, "class_names": parts.class_names, "feature_names": feature_names}
+    return Graph(parts.adjacency, X, parts.labels, *masks, **names, name=parts.name, node_columns=parts.node_columns)
 
 
 def _labelled(parts: Parts) -> np.ndarray:
-    assert parts.labels is not None
     if parts.labels.ndim == 1:
         return parts.labels != UNKNOWN
     return np.ones(parts.nodes, bool) if parts.labelled is None else parts.labelled
 
 
-def _split(parts: Parts, split: str, seed: int) -> Masks:
-    """Return the given or a drawn split, with a validation split in any case."""
-    assert parts.labels is not None and parts.labelled is not None
-    masks = parts.masks
-    if number := per_class(split):
-        masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
-        log.warning(f"{parts.name}, split {split}: {_count(masks)}.")
-    elif masks is None:
+def _complete(parts: Parts, masks: Masks | None, split: str, seed: int) -> Masks:
+    """Draw a split if there is none, and a validation split if that is missing."""
+    if masks is None:
         masks = _draw(parts, seed)
+    elif masks is not parts.masks:
+        log.warning(f"{parts.name}, split {split}: {_count(masks)}.")
     train, val, test = masks
     if not train.any():
         raise DatasetError(f"{parts.name} has no training nodes; label some, or add labelled nodes to the split.")
@@ -145,7 +131,6 @@ def _split(parts: Parts, split: str, seed: int) -> Masks:
 
 
 def _draw(parts: Parts, seed: int) -> Masks:
-    assert parts.labels is not None and parts.labelled is not None
     if parts.graph_of is not None and len(np.unique(parts.graph_of[parts.labelled])) > 1:
         masks, how = draw_graphs(parts.graph_of, parts.labelled, seed), "whole graphs"
     else:
