@@ -59,11 +59,8 @@ def describe_datasets() -> list[DatasetInfo]:
     >>> [info.name for info in describe_datasets() if info.available == "embedded"]
     ['cora']
     """
-    places = {dataset.name: whereabouts(dataset) for dataset in DATASETS.values()}
-    return [
-        DatasetInfo(**vars(dataset), available=places[name][0], location=places[name][1])
-        for name, dataset in DATASETS.items()
-    ]
+    found = [(dataset, *whereabouts(dataset)) for dataset in DATASETS.values()]
+    return [DatasetInfo(**vars(row), available=available, location=location) for row, available, location in found]
 
 
 def fetch(name: str) -> Path:

@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from ngcn.data.parts import UNKNOWN, Matrix, Parts, log
 from ngcn.errors import DatasetError
-from ngcn.names import count, percent
 
 FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
 NO_LABEL = ("na", "nan", "null", "none", "unknown", "?", "-1")
@@ -53,14 +52,14 @@ def warn_about_imbalance(parts: Parts) -> None:
     if share > 0.8:
         name = _class_name(parts, classes[counts.argmax()])
         log.warning(
-            f"{parts.name}: {percent(share)} of the labels are {name!r}; always predicting it has the same accuracy."
+            f"{parts.name}: {100 * share:.0f} % of the labels are {name!r}; always predicting it has the same accuracy."
         )
 
 
 def warn_about_few(val: np.ndarray) -> None:
     if val.sum() < FEW:
-        few = count(int(val.sum()), "validation node")
-        log.warning(f"{few} can hardly tell a good step from a lucky one; label or use more nodes for validation.")
+        few = "1 validation node is" if val.sum() == 1 else f"{val.sum()} validation nodes are"
+        log.warning(f"{few} too few to choose a step reliably; label or use more nodes for validation.")
 
 
 def check_training_classes(parts: Parts, train: np.ndarray) -> None:
