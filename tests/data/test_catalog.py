@@ -54,7 +54,7 @@ def test_the_users_folder_comes_before_the_cache(
 
 
 @pytest.mark.parametrize("place", ["NGCN_DATA", "NGCN_CACHE"])
-def test_a_wrong_checksum_is_refused_wherever_the_file_is(
+def test_a_wrong_checksum_is_an_error_wherever_the_file_is(
     place: str, clean: Path, tiny: Path, tiny_dataset: Callable, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tiny_dataset(NOBODY)

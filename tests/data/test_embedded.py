@@ -1,3 +1,4 @@
+import runpy
 from pathlib import Path
 
 import numpy as np
@@ -5,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from ngcn.data import catalog, read_planetoid
-from ngcn.data.embedded import _matrix, steps
+from ngcn.data.embedded import _matrix
 from ngcn.graph import for_training, load_dataset
 
 
@@ -41,5 +42,6 @@ def test_equals_planetoids_files_entry_by_entry(planetoid_folder: Path) -> None:
 
 
 def test_steps_and_back() -> None:
+    steps = runpy.run_path(str(Path(__file__).parents[2] / "tools/build_cora.py"))["steps"]
     matrix = sp.csr_array(np.random.default_rng(0).random((30, 20)) < 0.2, dtype=np.float32)
     assert (_matrix(steps(matrix), matrix.shape) != matrix).nnz == 0

@@ -1,4 +1,4 @@
-"""Random tables and random bytes: whatever is in a file, the outcome is a graph or a sentence."""
+"""Random tables and random bytes give a graph or an error of one sentence."""
 
 from __future__ import annotations
 

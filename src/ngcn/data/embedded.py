@@ -32,16 +32,7 @@ def read_cora(folder: str | Path = EMBEDDED_CORA.parent, name: str = "cora") -> 
     )
 
 
-def steps(matrix: sp.csr_array) -> np.ndarray:
-    """Return the differences of successive positions of ones in a flattened 0/1 matrix, as in ``cora.npz``."""
-    places = matrix.tocoo()
-    positions = np.sort(places.row.astype(np.int64) * matrix.shape[1] + places.col)
-    apart = np.diff(positions, prepend=0)
-    assert apart.max() <= np.iinfo(np.uint16).max
-    return apart.astype(np.uint16)
-
-
 def _matrix(apart: np.ndarray, shape: tuple[int, int]) -> sp.csr_array:
-    """Invert :func:`steps`."""
+    """Return a 0/1 matrix, given the differences of successive positions of its ones."""
     rows, columns = np.divmod(np.cumsum(apart, dtype=np.int64), shape[1])
     return sp.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)

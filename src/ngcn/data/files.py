@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,21 +13,21 @@ from ngcn.data.catalog import fetch, find, is_path, whereabouts
 from ngcn.data.parts import Parts
 from ngcn.errors import DatasetError
 
-# To add a format, add one file with a function `(path, name, **options) -> Parts` and one line here. The key is a
-# pattern for file names; its first group is the name of the graph. The reader is imported when it is needed.
 TABLES = "node_edge_tables:read_tables"
-READERS = {
-    r"(.+)\.(csv|tsv|parquet)(\.gz)?": TABLES,
-    r"(.+)\.(graphml|gexf)(\.gz)?": "graphml:read_graphml",
-    r"(.+)\.npz": "npz:read_npz",
-    r"ind\.(.+)\.graph": "planetoid:read_planetoid",
-    r"(.+)-G\.json": "graphsage:read_graphsage",
+COLUMNS = ("label", "one_hot", "ignore", "multilabel")
+# To add a format, add one file with a function `(path, name, **options) -> Parts` and one line here: a pattern for file
+# names, whose first group is the name of the graph, the reader (imported when it is needed), and its options.
+READERS: dict[str, tuple[str, tuple[str, ...]]] = {
+    r"(.+)\.(csv|tsv|parquet)(\.gz)?": (TABLES, ("edges", "feature_table", *COLUMNS)),
+    r"(.+)\.(graphml|gexf)(\.gz)?": ("graphml:read_graphml", COLUMNS),
+    r"(.+)\.npz": ("npz:read_npz", ()),
+    r"ind\.(.+)\.graph": ("planetoid:read_planetoid", ()),
+    r"(.+)-G\.json": ("graphsage:read_graphsage", ()),
 }
 FORMATS = (
     "nodes.csv and edges.csv (or .tsv, .parquet, gzipped or not), one .npz, .graphml or .gexf file, Planetoid's "
     "ind.NAME.* or GraphSAGE's NAME-G.json"
 )
-TABLE_ENDINGS = tuple(f".{kind}{packed}" for kind in ("csv", "tsv", "parquet") for packed in ("", ".gz"))
 
 
 def read(name: str, **options: Any) -> Parts:
@@ -39,7 +38,7 @@ def read(name: str, **options: Any) -> Parts:
     if given := _given(options):
         raise DatasetError(f"{name} is a dataset of the catalog, which does not take {_listed(given)}.")
     folder = None if whereabouts(dataset)[0] == "generated" else fetch(name)
-    parts = _import(dataset.reader)(folder, name)
+    parts = import_reader(dataset.reader)(folder, name)
     return replace(parts, class_names=dataset.class_names or parts.class_names)
 
 
@@ -59,13 +58,12 @@ def read_files(path: str | Path, **options: Any) -> Parts:
     if path.is_dir():
         path, tables = _in_folder(path, given)
         given = tables | given
-    found = _reader(path)
-    if not found:
+    name, reader, allowed = _reader(path)
+    if not reader:
         raise DatasetError(f"{path} is not a graph that can be read; a folder should hold {FORMATS}.")
-    name, reader = found[0], _import(found[1])
-    if unused := [option for option in given if option not in inspect.signature(reader).parameters]:
+    if unused := [option for option in given if option not in (*allowed, "name")]:
         raise DatasetError(f"{path} has a format that does not take {_listed(unused)}.")
-    return reader(path, **{"name": name, **given})
+    return import_reader(reader)(path, **{"name": name, **given})
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
@@ -77,15 +75,16 @@ def _listed(options: Any) -> str:
     return ", ".join(f"`{option}`" for option in options)
 
 
-def _reader(path: Path) -> tuple[str, str] | None:
-    """Return the name of the graph in a file and its reader, if there is one."""
+def _reader(path: Path) -> tuple[str, str, tuple[str, ...]]:
+    """Return the name of the graph in a file, its reader ("" if there is none) and the options of that."""
     for pattern, reader in READERS.items():
         if found := re.fullmatch(pattern, path.name, re.IGNORECASE):
-            return found[1], reader
-    return None
+            return found[1], *reader
+    return "", "", ()
 
 
-def _import(reader: str) -> Callable[..., Parts]:
+def import_reader(reader: str) -> Callable[..., Parts]:
+    """Return the function that "module:function" of `ngcn.data` names."""
     module, function = reader.split(":")
     return getattr(import_module(f"ngcn.data.{module}"), function)
 
@@ -102,7 +101,7 @@ def _in_folder(folder: Path, given: dict[str, Any]) -> tuple[Path, dict[str, Any
 
 
 def _find_table(folder: Path, table: str) -> Path | None:
-    found = [folder / f"{table}{ending}" for ending in TABLE_ENDINGS if (folder / f"{table}{ending}").exists()]
+    found = [file for file in sorted(folder.iterdir()) if _reader(file)[:2] == (table, TABLES)]
     if len(found) > 1:
         names = " and ".join(file.name for file in found)
         raise DatasetError(f"{folder} has both {names}; remove or rename all but one of them.")
@@ -111,7 +110,7 @@ def _find_table(folder: Path, table: str) -> Path | None:
 
 def _find_graph(folder: Path) -> Path:
     files = sorted(file for file in folder.iterdir() if file.is_file())
-    found = [file for file in files if (reader := _reader(file)) and reader[1] != TABLES]
+    found = [file for file in files if _reader(file)[1] not in ("", TABLES)]
     if not found:
         raise DatasetError(f"{folder} holds no graph that can be read; it should hold {FORMATS}.")
     if len(found) > 1:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import gzip
 import warnings
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 from xml.etree.ElementTree import ParseError
 
 from ngcn.data.adapters import from_networkx
@@ -14,15 +14,7 @@ from ngcn.data.parts import Parts
 from ngcn.errors import DatasetError
 
 
-def read_graphml(
-    path: str | Path,
-    name: str | None = None,
-    *,
-    label: str = "label",
-    one_hot: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    multilabel: bool = False,
-) -> Parts:
+def read_graphml(path: str | Path, name: str | None = None, **how: Any) -> Parts:
     """Read a .graphml or .gexf file, gzipped or not. Attributes of nodes are the columns of a table of nodes."""
     import networkx
 
@@ -44,5 +36,4 @@ def read_graphml(
     if all(values.get("label") == node for node, values in G.nodes(data=True)):
         for _, values in G.nodes(data=True):  # GEXF's name of the node: neither a class nor a feature
             del values["label"]
-    how = {"label": label, "one_hot": one_hot, "ignore": ignore, "multilabel": multilabel}
     return from_networkx(G, name=name or path.name.split(".")[0], **how)

@@ -52,9 +52,8 @@ class Neighbours:
 
     def graph(self) -> sp.csr_array:
         """Return the symmetric links among the rows, without self-loops."""
-        nearest = self.index.kneighbors(n_neighbors=min(self.neighbours, self.nodes - 1), return_distance=False)
-        links = self._matrix(nearest)
-        return sp.csr_array(links.maximum(links.T))
+        links = self.index.kneighbors_graph(n_neighbors=min(self.neighbours, self.nodes - 1))
+        return sp.csr_array(links.maximum(links.T), dtype=np.float32)
 
     def links(self, X: np.ndarray | sp.csr_array) -> sp.csr_array:
         """Return ``(new, nodes)``: the nearest rows of the index for each row of another X.
@@ -63,10 +62,4 @@ class Neighbours:
             >>> Neighbours(np.array([[0.0], [1.0], [5.0]]), neighbours=2).links(np.array([[4.0]])).toarray()
             array([[0., 1., 1.]], dtype=float32)
         """
-        nearest = self.index.kneighbors(X, min(self.neighbours, self.nodes), return_distance=False)
-        return self._matrix(nearest)
-
-    def _matrix(self, nearest: np.ndarray) -> sp.csr_array:
-        rows, columns = nearest.shape
-        ones = np.ones(nearest.size, dtype=np.float32)
-        return sp.csr_array((ones, nearest.ravel(), np.arange(0, nearest.size + 1, columns)), shape=(rows, self.nodes))
+        return sp.csr_array(self.index.kneighbors_graph(X, min(self.neighbours, self.nodes)), dtype=np.float32)

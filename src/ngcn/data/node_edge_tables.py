@@ -24,22 +24,13 @@ Ends = tuple[np.ndarray, np.ndarray]  # sources and targets of the edges
 
 
 def read_tables(
-    nodes: str | Path,
-    edges: str | Path | None = None,
-    feature_table: str | Path | None = None,
-    *,
-    name: str | None = None,
-    label: str = "label",
-    one_hot: Sequence[str] = (),
-    ignore: Sequence[str] = (),
-    multilabel: bool = False,
+    nodes: str | Path, edges: str | Path | None = None, feature_table: str | Path | None = None, **how: Any
 ) -> Parts:
-    """Read two or three files, CSV, TSV or Parquet, gzipped or not. See :func:`parts_of_tables`."""
+    """Read two or three files, CSV, TSV or Parquet, gzipped or not; ``how`` as in :func:`parts_of_tables`."""
     if edges is None:
         raise DatasetError(f"{nodes} is a table of nodes; a graph needs a table of edges too, with `edges`.")
     tables = [read_table(path) if path else None for path in (nodes, edges, feature_table)]
-    how: dict[str, Any] = {"label": label, "one_hot": one_hot, "ignore": ignore, "multilabel": multilabel}
-    return parts_of_tables(*tables, name=name or Path(nodes).name.split(".")[0], **how)  # type: ignore[arg-type]
+    return parts_of_tables(*tables, **{"name": Path(nodes).name.split(".")[0], **how})  # type: ignore[arg-type]
 
 
 def parts_of_tables(
@@ -68,7 +59,7 @@ def parts_of_tables(
     """
     ids = _node_ids(nodes)
     columns, problems = _special_columns(nodes, label, ignore)
-    source, target = _ends(edges, nodes, ids)
+    source, target = (edges.places(edges.need(end), ids, nodes.name) for end in ("source", "target"))
     blocks: list[Block] = []
     try:
         blocks += feature_columns(nodes, list(columns.values()), one_hot)
@@ -130,11 +121,6 @@ def _special_columns(nodes: Table, label: str, ignore: Sequence[str]) -> tuple[d
         if (there := nodes.find(purpose)) and there not in ignored:
             found[purpose] = there
     return found, problems
-
-
-def _ends(edges: Table, nodes: Table, ids: pa.Array) -> Ends:
-    source, target = edges.need("source"), edges.need("target")
-    return edges.places(source, ids, nodes.name), edges.places(target, ids, nodes.name)
 
 
 def _adjacency(edges: Table, source: np.ndarray, target: np.ndarray, nodes: int) -> sp.csr_array:

@@ -20,19 +20,12 @@ log = logging.getLogger("ngcn.data")  # for warnings about a user's data; Python
 
 
 class Block(NamedTuple):
-    """Some columns of the feature matrix.
+    """Some columns of the feature matrix."""
 
-    Attributes:
-        matrix: ``(nodes, features)``, dense or sparse.
-        names: one name per feature; ``"0", "1", ...`` if not given.
-        one_hot: the column that this block encodes, if it is a one-hot encoding.
-        sparse: whether the features come from (id, feature, value) rows. A graph may lack some of them.
-    """
-
-    matrix: Matrix
-    names: Sequence[str] | None = None
-    one_hot: str = ""
-    sparse: bool = False
+    matrix: Matrix  # (nodes, features)
+    names: Sequence[str] | None = None  # "0", "1", ... if not given
+    one_hot: str = ""  # the column whose one-hot encoding this is
+    sparse: bool = False  # from rows of (id, feature, value): a graph may lack some of these features
 
 
 class Problem(NamedTuple):
@@ -44,39 +37,23 @@ class Problem(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Parts:
-    """What the data say, before a split is drawn or features are matched to those of a model.
-
-    Args:
-        adjacency: ``(nodes, nodes)`` edge weights.
-        features: blocks of columns, side by side; empty if there are no features.
-        labels: ``(nodes,)`` class numbers with -1 for unknown, a ``(nodes, classes)`` 0/1 matrix, or None.
-        masks: the split, if the data have one.
-        labelled: ``(nodes,)`` which rows of a 0/1 matrix of labels are known; all if not given.
-        graph_of: ``(nodes,)`` the graph that each node belongs to, if there are several.
-        class_names: one name per class number; None if the classes have no names.
-        node_ids: ``(nodes,)``.
-        name: the name of the graph.
-        node_columns: how many of the first features are columns of a table of nodes.
-        source: the file, for error messages.
-        label_at: describes the location of all labels (None) or of the label of one node in messages.
-        published: whether these are the files of a benchmark. Their split is used without checks and warnings.
-        problems: errors that the reader found and that may not matter, in order of importance.
-    """
+    """What the data say, before a split is drawn or features are matched to those of a model."""
 
     adjacency: sp.csr_array
-    features: Sequence[Block] = ()
-    labels: np.ndarray | None = None
-    masks: Masks | None = None
-    labelled: np.ndarray | None = None
-    graph_of: np.ndarray | None = None
-    class_names: Sequence[str] | None = None
-    node_ids: np.ndarray | None = None
+    features: Sequence[Block] = ()  # side by side
+    masks: Masks | None = None  # the split, if the data have one
+    graph_of: np.ndarray | None = None  # (nodes,) the graph of each node, if there are several
+    # These four may be None; they are typed for the code that runs after labels are checked.
+    labels: np.ndarray = None  # type: ignore[assignment]  # (nodes,) class numbers, -1 unknown; or (nodes, classes) 0/1
+    labelled: np.ndarray = None  # type: ignore[assignment]  # (nodes,) which rows of a 0/1 matrix are known; None: all
+    class_names: Sequence[str] = None  # type: ignore[assignment]
+    node_ids: np.ndarray = None  # type: ignore[assignment]
     name: str = "graph"
-    node_columns: int = 0
-    source: str = ""
-    label_at: Callable[[int | None], str] | None = None
-    published: bool = False
-    problems: Sequence[Problem] = ()
+    node_columns: int = 0  # how many of the first features are columns of a table of nodes
+    source: str = ""  # the file, for error messages
+    label_at: Callable[[int | None], str] | None = None  # describes the location of the label of a node, or of all
+    published: bool = False  # a benchmark: its split is used without checks and warnings
+    problems: Sequence[Problem] = ()  # what the reader found, in order of importance
 
     @property
     def nodes(self) -> int:

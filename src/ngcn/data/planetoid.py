@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,18 +23,7 @@ from ngcn.errors import DatasetError
 VALIDATION_NODES = 500
 
 
-class Unlabelled(NamedTuple):
-    """The content of Planetoid's files, except for the labels."""
-
-    adjacency: sp.csr_array
-    features: sp.csr_array
-    row_nodes: np.ndarray  # the node of each row of (allx, tx) and of (ally, ty)
-    train: np.ndarray
-    val: np.ndarray
-    test: np.ndarray
-
-
-def read_planetoid(folder: str | Path, name: str) -> Parts:
+def read_planetoid(folder: str | Path, name: str, *, labels: bool = True) -> Parts:
     """Read ``folder/ind.NAME.*``, with Planetoid's order of the nodes and its split.
 
     The first nodes are for training, the next 500 for validation, those in the test index for test. Some nodes are in
@@ -43,40 +32,36 @@ def read_planetoid(folder: str | Path, name: str) -> Parts:
     Args:
         folder: the folder of the files, or one of them.
         name: the part of their names after ``ind.``
+        labels: whether to read the files with labels.
     """
     folder = Path(folder).parent if Path(folder).is_file() else Path(folder)
-    rest = read_unlabelled(folder, name)
-    one_hots = [_read(folder, name, part, _Array) for part in ("ally", "ty")]
-    with _named_error(folder, name):
-        one_hot = np.concatenate([each.build() for each in one_hots])
-        labels = np.full(len(rest.train), UNKNOWN)
-        labels[rest.row_nodes] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), UNKNOWN)
-    return Parts(
-        adjacency=rest.adjacency,
-        features=[Block(rest.features)],
-        labels=labels,
-        masks=(rest.train, rest.val, rest.test),
-        name=name,
-        source=str(_path(folder, name, "*")),
-        published=True,
-    )
-
-
-def read_unlabelled(folder: str | Path, name: str) -> Unlabelled:
-    """Read the files without labels; see :func:`read_planetoid`."""
     X_train, X, X_test = (_read(folder, name, part, _CSR) for part in ("x", "allx", "tx"))
     neighbours = _read(folder, name, "graph", dict)
+    one_hots = [_read(folder, name, part, _Array) for part in ("ally", "ty")] if labels else []
     with _named_error(folder, name):
         X_train, X, X_test = X_train.build(), X.build(), X_test.build()
         test_index = np.loadtxt(_path(folder, name, "test.index"), dtype=np.int64, ndmin=1)
-        row_nodes = np.concatenate([np.arange(X.shape[0]), test_index])
+        row_nodes = np.concatenate([np.arange(X.shape[0]), test_index])  # of (allx, tx) and of (ally, ty)
         stacked = sp.vstack([X, X_test], format="coo")
         shape = (len(neighbours), X.shape[1])
         features = sp.csr_array((stacked.data, (row_nodes[stacked.row], stacked.col)), shape=shape)
         node = np.arange(len(neighbours))
         train = node < X_train.shape[0]
         val = ~train & (node < min(X_train.shape[0] + VALIDATION_NODES, X.shape[0]))
-        return Unlabelled(_adjacency(neighbours), features, row_nodes, train, val, np.isin(node, test_index))
+        classes: Any = None
+        if labels:
+            classes = np.full(len(node), UNKNOWN)
+            one_hot = np.concatenate([each.build() for each in one_hots])
+            classes[row_nodes] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), UNKNOWN)
+        return Parts(
+            adjacency=_adjacency(neighbours),
+            features=[Block(features)],
+            labels=classes,
+            masks=(train, val, np.isin(node, test_index)),
+            name=name,
+            source=str(_path(folder, name, "*")),
+            published=True,
+        )
 
 
 def _adjacency(neighbours: dict[int, list[int]]) -> sp.csr_array:

@@ -21,21 +21,17 @@ GRAPH_SIZES = (
 TRAIN_GRAPHS, VAL_GRAPHS = 20, 2
 
 
-def read_ppi_like(folder: str | Path | None, name: str) -> Parts:
-    """Read the topology in ``folder``, or generate one if it is None, and generate features and labels."""
-    return make_ppi_like(None if folder is None else Path(folder) / "topology.npz")
-
-
-def make_ppi_like(topology: str | Path | None = None, seed: int = 0) -> Parts:
+def make_ppi_like(topology: str | Path | None = None, name: str = "ppi-synthetic", *, seed: int = 0) -> Parts:
     r"""Generate random features, and labels that a multi-scale teacher assigns.
 
-    Features X are standard normal. With T the row-stochastic adjacency with self-connections, label c of a node is 1
+    Features X are standard normal. With T the row-stochastic adjacency with self-loops, label c of a node is 1
     where :math:`\sum_k m_{kc} \, \mathrm{standardise}(T^k X W_k)_c` is among the highest of all nodes; W is random, and
     m favours one power k for each label, so that no single scale explains all labels.
 
     Args:
-        topology: an .npz file with ``edges`` (pairs of nodes, each edge once) and ``split`` (0 training, 1 validation,
-            2 test, for each node); if not given, a topology of the size of PPI is generated.
+        topology: an .npz file, or a folder with ``topology.npz``. It has ``edges`` (pairs of nodes, each edge once) and
+            ``split`` (0 training, 1 validation, 2 test, for each node). If not given, a topology is generated.
+        name: the name of the graph.
         seed: of all random draws.
     """
     random = np.random.default_rng(seed)
@@ -45,9 +41,7 @@ def make_ppi_like(topology: str | Path | None = None, seed: int = 0) -> Parts:
     X = random.standard_normal((nodes, FEATURES), np.float32)
     labels = _teach(adjacency, X, random)
     masks = (split == 0, split == 1, split == 2)
-    return Parts(
-        adjacency=adjacency, features=[Block(X)], labels=labels, masks=masks, name="ppi-synthetic", published=True
-    )
+    return Parts(adjacency=adjacency, features=[Block(X)], labels=labels, masks=masks, name=name, published=True)
 
 
 def _teach(adjacency: sp.csr_array, X: np.ndarray, random: np.random.Generator) -> np.ndarray:
@@ -66,6 +60,7 @@ def _teach(adjacency: sp.csr_array, X: np.ndarray, random: np.random.Generator) 
 
 
 def _read_topology(path: Path) -> tuple[np.ndarray, np.ndarray]:
+    path = path / "topology.npz" if path.is_dir() else path
     try:
         with np.load(path, allow_pickle=False) as file:
             return file["edges"], file["split"]

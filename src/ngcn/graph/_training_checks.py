@@ -9,7 +9,6 @@ import scipy.sparse as sp
 
 from ngcn.data.parts import UNKNOWN, Matrix, Parts, log
 from ngcn.errors import DatasetError
-from ngcn.text import count, percent
 
 FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
 NO_LABEL = ("na", "nan", "null", "none", "unknown", "?", "-1")
@@ -26,7 +25,6 @@ def warn_about_constants(features: Matrix, names: Sequence[str] | None, name: st
 
 
 def check_classes(parts: Parts) -> None:
-    assert parts.labels is not None and parts.labelled is not None
     if not parts.labelled.any():
         raise DatasetError(f"{parts.describe_labels()}: no node has a label; training needs some of each class.")
     if parts.labels.ndim == 1 and len(known := np.unique(parts.labels[parts.labelled])) < 2:
@@ -37,7 +35,7 @@ def check_classes(parts: Parts) -> None:
 
 def warn_about_class_names(parts: Parts) -> None:
     """Warn about text that may not be meant as the name of a class."""
-    if parts.label_at is None or parts.class_names is None or parts.labels is None:
+    if parts.label_at is None:
         return
     at = parts.describe_labels()
     if unknown := [name for name in parts.class_names if name.lower() in NO_LABEL]:
@@ -47,27 +45,26 @@ def warn_about_class_names(parts: Parts) -> None:
 
 
 def warn_about_imbalance(parts: Parts) -> None:
-    if parts.labels is None or parts.labels.ndim == 2:
+    if parts.labels.ndim == 2:
         return
     classes, counts = np.unique(parts.labels[parts.labelled], return_counts=True)
     share = counts.max() / counts.sum()
     if share > 0.8:
         name = _class_name(parts, classes[counts.argmax()])
         log.warning(
-            f"{parts.name}: {percent(share)} of the labels are {name!r}; always predicting it has the same accuracy."
+            f"{parts.name}: {100 * share:.0f} % of the labels are {name!r}; always predicting it has the same accuracy."
         )
 
 
 def warn_about_few(val: np.ndarray) -> None:
     if val.sum() < FEW:
-        few = count(int(val.sum()), "validation node")
-        log.warning(f"{few} can hardly tell a good step from a lucky one; label or use more nodes for validation.")
+        few = "1 validation node is" if val.sum() == 1 else f"{val.sum()} validation nodes are"
+        log.warning(f"{few} too few to choose a step reliably; label or use more nodes for validation.")
 
 
 def check_training_classes(parts: Parts, train: np.ndarray) -> None:
     """Raise an error if no training node has some label."""
     labels = parts.labels
-    assert labels is not None
     several = labels.ndim == 2
     used = np.flatnonzero(labels.any(axis=0)) if several else np.unique(labels[labels != UNKNOWN])
     learned = np.flatnonzero(labels[train].any(axis=0)) if several else np.unique(labels[train])

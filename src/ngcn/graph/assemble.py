@@ -44,17 +44,16 @@ def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
         X, names = features_for_training(parts)
         if parts.labels is None:
             raise DatasetError(f"{parts.name} has no labels, so there is nothing to train on.")
-        if parts.published and parts.masks is not None:
-            masks = parts.masks
-            if number is not None:
-                masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
-            return _graph(parts, X, names, masks)
-        parts = replace(parts, labelled=_labelled(parts))
-        check.check_classes(parts)
-        check.warn_about_class_names(parts)
-        check.warn_about_imbalance(parts)
-        masks = _split(parts, split, seed)
-        check.check_training_classes(parts, masks[0])
+        masks = parts.masks
+        if number is not None:
+            masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
+        if not parts.published or masks is None:
+            parts = replace(parts, labelled=_labelled(parts))
+            check.check_classes(parts)
+            check.warn_about_class_names(parts)
+            check.warn_about_imbalance(parts)
+            masks = _complete(parts, masks, split, seed)
+            check.check_training_classes(parts, masks[0])
         return _graph(parts, X, names, masks)
 
 
@@ -96,36 +95,23 @@ def _check_lengths(parts: Parts) -> None:
             raise GraphError(f"{parts.name} has {parts.nodes} nodes, but {len(array)} labels or entries of a mask.")
 
 
-def _graph(parts: Parts, X: Any, feature_names: Sequence[str] | None, masks: Masks) -> Graph:
-    return Graph(
-        parts.adjacency,
-        X,
-        parts.labels,  # type: ignore[arg-type]
-        *masks,
-        node_ids=parts.node_ids,  # type: ignore[arg-type]
-        class_names=parts.class_names,  # type: ignore[arg-type]
-        feature_names=feature_names,  # type: ignore[arg-type]
-        name=parts.name,
-        node_columns=parts.node_columns,
-    )
+def _graph(parts: Parts, X: Any, feature_names: Any, masks: Masks) -> Graph:
+    names = {"node_ids": parts.node_ids, "class_names": parts.class_names, "feature_names": feature_names}
+    return Graph(parts.adjacency, X, parts.labels, *masks, **names, name=parts.name, node_columns=parts.node_columns)
 
 
 def _labelled(parts: Parts) -> np.ndarray:
-    assert parts.labels is not None
     if parts.labels.ndim == 1:
         return parts.labels != UNKNOWN
     return np.ones(parts.nodes, bool) if parts.labelled is None else parts.labelled
 
 
-def _split(parts: Parts, split: str, seed: int) -> Masks:
-    """Return the given or a drawn split, with a validation split in any case."""
-    assert parts.labels is not None and parts.labelled is not None
-    masks = parts.masks
-    if number := per_class(split):
-        masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
-        log.warning(f"{parts.name}, split {split}: {_count(masks)}.")
-    elif masks is None:
+def _complete(parts: Parts, masks: Masks | None, split: str, seed: int) -> Masks:
+    """Draw a split if there is none, and a validation split if that is missing."""
+    if masks is None:
         masks = _draw(parts, seed)
+    elif masks is not parts.masks:
+        log.warning(f"{parts.name}, split {split}: {_count(masks)}.")
     train, val, test = masks
     if not train.any():
         raise DatasetError(f"{parts.name} has no training nodes; label some, or add labelled nodes to the split.")
@@ -145,7 +131,6 @@ def _split(parts: Parts, split: str, seed: int) -> Masks:
 
 
 def _draw(parts: Parts, seed: int) -> Masks:
-    assert parts.labels is not None and parts.labelled is not None
     if parts.graph_of is not None and len(np.unique(parts.graph_of[parts.labelled])) > 1:
         masks, how = draw_graphs(parts.graph_of, parts.labelled, seed), "whole graphs"
     else:
@@ -168,8 +153,10 @@ def _with_classes(parts: Parts, schema: Schema) -> Parts:
         labels = np.zeros((parts.nodes, len(known))) if schema.multilabel else np.full(parts.nodes, UNKNOWN)
         parts = replace(parts, labelled=np.zeros(parts.nodes, bool))
     elif parts.class_names is not None and not parts.published:
+        if new := [str(name) for name in parts.class_names if str(name) not in known]:
+            what = f"{len(new)} label(s), such as {new[0]!r}, are not classes of the model"
+            log.warning(f"{parts.describe_labels()}: {what}; they are unknown.")
         number = np.array([known.get(str(name), UNKNOWN) for name in parts.class_names] + [UNKNOWN], int)
-        _warn_about_new_classes(parts, number == UNKNOWN)
         if labels.ndim == 1:
             labels = number[labels]  # -1 is the last one, which is unknown
         else:
@@ -177,17 +164,3 @@ def _with_classes(parts: Parts, schema: Schema) -> Parts:
             mapped[:, number[number != UNKNOWN]] = labels[:, number[:-1] != UNKNOWN]
             labels = mapped
     return replace(parts, labels=labels, class_names=schema.class_names)
-
-
-def _warn_about_new_classes(parts: Parts, new: np.ndarray) -> None:
-    """``new`` says for each class, and at the end for unknown labels, whether the model lacks it."""
-    assert parts.labels is not None and parts.class_names is not None
-    several = parts.labels.ndim == 2
-    nodes = parts.labels[:, new[:-1]].any(axis=1) if several else new[parts.labels] & (parts.labels != UNKNOWN)
-    if nodes.any():
-        row = parts.labels[int(nodes.argmax())]
-        first = int(np.flatnonzero((row != 0) & new[:-1])[0]) if several else int(row)
-        log.warning(
-            f"{parts.describe_labels()}: {nodes.sum()} label(s) are not classes of the model, such as "
-            f"{str(parts.class_names[first])!r}; they are unknown."
-        )

@@ -12,7 +12,9 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data.parts import UNKNOWN, Parts
+from ngcn.data.files import import_reader
+from ngcn.data.parts import UNKNOWN
+from ngcn.errors import DatasetError
 from ngcn.graph._checks import (
     adjacency_matrix,
     check_split,
@@ -119,24 +121,17 @@ class Graph:
 
     @classmethod
     def from_tables(
-        cls,
-        nodes: str | Path,
-        edges: str | Path,
-        feature_table: str | Path | None = None,
-        *,
-        split: str = "given",
-        seed: int = 0,
-        **how: Any,
+        cls, nodes: str | Path, edges: str | Path, feature_table: str | Path | None = None, **how: Any
     ) -> Graph:
-        """Read CSV, TSV or Parquet files; ``how`` as in :func:`~ngcn.data.node_edge_tables.parts_of_tables`."""
-        from ngcn.data.node_edge_tables import read_tables
+        """Read CSV, TSV or Parquet files.
 
-        return _for_training(read_tables(nodes, edges, feature_table, **how), split, seed)
+        ``how`` are ``split`` and ``seed`` of :func:`~ngcn.graph.load_dataset`, as for the methods that follow, and the
+        arguments of :func:`~ngcn.data.node_edge_tables.parts_of_tables`.
+        """
+        return _read("node_edge_tables:read_tables", nodes, edges, feature_table, **how)
 
     @classmethod
-    def from_pandas(
-        cls, nodes: Any, edges: Any, feature_table: Any = None, *, split: str = "given", seed: int = 0, **how: Any
-    ) -> Graph:
+    def from_pandas(cls, nodes: Any, edges: Any, feature_table: Any = None, **how: Any) -> Graph:
         """Read data frames with the columns of the files: id, label, ..., and source, target, ...
 
         Example:
@@ -146,49 +141,44 @@ class Graph:
             >>> Graph.from_pandas(nodes.assign(age=[20, 30, 40, 50]), edges)
             Graph('graph', nodes=4, edges=2, features=1, classes=2, train=2, val=2, test=0)
         """
-        from ngcn.data.adapters import from_pandas
-
-        return _for_training(from_pandas(nodes, edges, feature_table, **how), split, seed)
+        return _read("adapters:from_pandas", nodes, edges, feature_table, **how)
 
     @classmethod
-    def from_networkx(cls, G: Any, *, split: str = "given", seed: int = 0, **how: Any) -> Graph:
+    def from_networkx(cls, G: Any, **how: Any) -> Graph:
         """Read a networkx graph. Nodes have the attributes label, split, graph and features, edges have weight."""
-        from ngcn.data.adapters import from_networkx
-
-        return _for_training(from_networkx(G, **how), split, seed)
+        return _read("adapters:from_networkx", G, **how)
 
     @classmethod
-    def from_scipy(
-        cls,
-        adjacency: Any,
-        features: Any = None,
-        labels: Any = None,
-        *,
-        split: str = "given",
-        seed: int = 0,
-        **how: Any,
-    ) -> Graph:
+    def from_scipy(cls, adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Graph:
         """Read matrices. Labels are class numbers with -1 for unknown, names (None for unknown), or a 0/1 matrix.
 
         ``how`` may have ``masks`` (training, validation and test nodes), ``node_ids``, ``feature_names``,
-        ``class_names`` and ``name``.
+        ``class_names``, ``name``, ``split`` and ``seed``.
         """
-        from ngcn.data.adapters import from_scipy
-
-        return _for_training(from_scipy(adjacency, features, labels, **how), split, seed)
+        return _read("adapters:from_scipy", adjacency, features, labels, **how)
 
     @classmethod
-    def from_pyg(cls, data: Any, *, name: str = "graph", split: str = "given", seed: int = 0) -> Graph:
+    def from_pyg(cls, data: Any, **how: Any) -> Graph:
         """Read x, edge_index, edge_weight, y and the masks of a ``torch_geometric.data.Data``, if present."""
-        from ngcn.data.adapters import from_pyg
-
-        return _for_training(from_pyg(data, name=name), split, seed)
+        return _read("adapters:from_pyg", data, **how)
 
     def to_pyg(self) -> Any:
         """Return a ``torch_geometric.data.Data`` with x, edge_index (both directions), edge_weight, y and the masks."""
-        from ngcn.graph._pyg import to_pyg
+        from torch import from_numpy
 
-        return to_pyg(self)
+        try:
+            from torch_geometric.data import Data
+        except ModuleNotFoundError:
+            raise DatasetError("to_pyg needs PyTorch Geometric: pip install 'ngcn[pyg]'") from None
+        edges = self.adjacency.maximum(self.adjacency.T).tocoo()
+        X: Any = self.features
+        return Data(
+            x=from_numpy(X.toarray() if sp.issparse(X) else X.copy()),
+            edge_index=from_numpy(np.stack([edges.row, edges.col]).astype(np.int64)),
+            edge_weight=from_numpy(edges.data),
+            y=from_numpy(self.labels.copy()),
+            **{f"{part}_mask": from_numpy(getattr(self, part).copy()) for part in ("train", "val", "test")},
+        )
 
     def fingerprint(self) -> str:
         """Return a hash of everything that affects training, including the order of the nodes."""
@@ -210,7 +200,7 @@ class Graph:
         )
 
 
-def _for_training(parts: Parts, split: str, seed: int) -> Graph:
-    from ngcn.graph.assemble import for_training  # which imports this module
+def _read(reader: str, *given: Any, split: str = "given", seed: int = 0, **how: Any) -> Graph:
+    from ngcn.graph.assemble import for_training  # here: it imports this module
 
-    return for_training(parts, split, seed)
+    return for_training(import_reader(reader)(*given, **how), split, seed)
