@@ -9,6 +9,7 @@ times, and its wrappers take longer than most of our loops.
 from __future__ import annotations
 
 import builtins
+import ctypes
 import hashlib
 import inspect
 import os
@@ -31,6 +32,7 @@ OPTIONS: dict[str, Any] = {
     "error_model": "numpy",  # no checks for division by zero
 }
 _ENTRY = types.void(types.intp, types.CPointer(types.voidptr), types.CPointer(types.intp))
+_NOTHING = ctypes.c_char * 0
 _lock = threading.Lock()
 
 
@@ -52,47 +54,56 @@ class Kernel:
 
     def __call__(self, shares: int, *arguments: Any, turns: int = 1) -> None:
         """Run shares 0 to ``turns * shares - 1``: in each turn `shares` of them in parallel, the turns in order."""
-        kinds, pointers, numbers = [], [], []
+        kinds: list[Any] = []
+        pointers: list[int] = []
+        numbers: list[int] = []
         for argument in arguments:
             if isinstance(argument, np.ndarray):
-                if not argument.flags.c_contiguous:
-                    raise ValueError(f"{self.__name__} needs arrays in C order.")
-                kinds.append((argument.dtype.name, argument.ndim))
-                pointers.append(argument.ctypes.data)
+                kinds.append((argument.dtype, argument.ndim))
+                pointers.append(self._address(argument))
                 numbers.extend(argument.shape)
             else:
-                kinds.append(("int", 0))
+                kinds.append(int)
                 numbers.append(argument)
         key = tuple(kinds)
         compiled = self.compiled.get(key) or self.compile(key)
         follow_torch()
         _launcher()(turns, shares, compiled.address, np.array(pointers + numbers, np.int64), len(pointers))
 
-    def compile(self, kinds: tuple[tuple[str, int], ...]) -> Any:
+    def _address(self, array: np.ndarray) -> int:
+        try:
+            return ctypes.addressof(_NOTHING.from_buffer(array))  # three times as fast as ``array.ctypes.data``
+        except (TypeError, ValueError):  # read-only, or not in C order
+            if not array.flags.c_contiguous:
+                raise ValueError(f"{self.__name__} needs arrays in C order.") from None
+            return array.ctypes.data
+
+    def compile(self, kinds: tuple[Any, ...]) -> Any:
         """Compile a function with the signature that the launcher calls: it unpacks the arguments."""
-        arguments, pointers, numbers = [], 0, 0
-        for dtype, dimensions in kinds:
-            if dtype == "int":
+        arguments, names, pointers, numbers = [], [self.__name__], 0, 0
+        for kind in kinds:
+            if kind is int:
                 arguments.append(f"numbers[{numbers}]")
                 numbers += 1
             else:
+                dtype, dimensions = kind
                 shape = "".join(f"numbers[{numbers + i}], " for i in range(dimensions))
                 arguments.append(f"carray(pointers[{pointers}], ({shape}), np.{dtype})")
+                names.append(f"{dtype}x{dimensions}")
                 numbers, pointers = numbers + dimensions, pointers + 1
-        name = "_".join([self.__name__, *(f"{dtype}x{dimensions}" for dtype, dimensions in kinds)])
+        name = "_".join(names)
         source = f"def {name}(share, pointers, numbers):\n    function(share, {', '.join(arguments)})\n"
-        names = {"carray": numba.carray, "np": np, "function": helper(self.function)}
+        scope: dict[str, Any] = {"carray": numba.carray, "np": np, "function": helper(self.function)}
+        scope["__name__"] = self.function.__module__
         # In the name of the kernel's own file: Numba compiles anew when that has changed.
-        exec(builtins.compile(source, inspect.getfile(self.function), "exec"), names)
+        exec(builtins.compile(source, inspect.getfile(self.function), "exec"), scope)
         with _lock, _cache() as cache:
-            if key_compiled := self.compiled.get(kinds):
-                return key_compiled
-            try:
-                found = numba.cfunc(_ENTRY, cache=cache, **OPTIONS)(names[name])
-            except RuntimeError:  # no cache for this file, such as one in a notebook
-                found = numba.cfunc(_ENTRY, **OPTIONS)(names[name])
-            self.compiled[kinds] = found
-        return found
+            if kinds not in self.compiled:
+                try:
+                    self.compiled[kinds] = numba.cfunc(_ENTRY, cache=cache, **OPTIONS)(scope[name])
+                except RuntimeError:  # no cache for this file, such as one in a notebook
+                    self.compiled[kinds] = numba.cfunc(_ENTRY, **OPTIONS)(scope[name])
+        return self.compiled[kinds]
 
 
 def kernel(function: Callable[..., None]) -> Kernel:
