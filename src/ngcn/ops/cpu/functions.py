@@ -67,7 +67,7 @@ def _multiply(A: Operator, Z: Tensor, powers: tuple[int, ...], reach: Reach, lay
     blocks, products = Z.contiguous().numpy(), _products(powers, layers, outward)
     out, work = empty_like(blocks), empty((2, *blocks.shape[1:]), blocks.dtype)
     sparse_kernels.multiply_powers(
-        _blocks(blocks), *A.csr, blocks, out, work, products, reach.distance, turns=len(products)
+        -(-A.nodes // sparse_kernels.BLOCK), *A.csr, blocks, out, work, products, reach.distance, turns=len(products)
     )
     return torch.from_numpy(out)
 
@@ -120,9 +120,10 @@ class _ReluDropout(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
-        H = ctx.saved_tensors[0].numpy()
+        H, G = ctx.saved_tensors[0].numpy(), grads[0].contiguous().numpy()
         out = empty_like(H)
-        tower_kernels.relu_dropout_backward(len(H) * _blocks(H), H, grads[0].contiguous().numpy(), out, ctx.keep)
+        flat = (array.reshape(-1) for array in (H, G, out))
+        tower_kernels.relu_dropout_backward(-(-H.size // tower_kernels.FLAT), *flat, ctx.keep)
         return torch.from_numpy(out), None, None
 
 
@@ -171,4 +172,4 @@ def _times_matrices(H: np.ndarray, W: np.ndarray, distance: np.ndarray, limits: 
 
 def _blocks(array: np.ndarray) -> int:
     """Shares of the rows of a block."""
-    return -(-array.shape[1] // sparse_kernels.BLOCK)
+    return -(-array.shape[1] // tower_kernels.BLOCK)

@@ -9,7 +9,7 @@ import numpy as np
 
 from ngcn.ops.cpu.compile import helper
 
-U32 = np.uint32
+U32, U64 = np.uint32, np.uint64
 
 
 @helper

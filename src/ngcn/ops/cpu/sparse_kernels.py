@@ -12,13 +12,14 @@ from __future__ import annotations
 import numpy as np
 
 from ngcn.ops.cpu.compile import helper, kernel
-from ngcn.ops.cpu.masks import U32, consecutive, keep_bits, lowest_digit
+from ngcn.ops.cpu.masks import U32, U64, consecutive, keep_bits, lowest_digit
 from ngcn.ops.cpu.simd import gather_4x16
 from ngcn.ops.cpu.sums import add_far_rows, add_rows, clear
 
-BLOCK = 64  # rows in a share
+BLOCK = 128  # rows in a share of `multiply_powers`
 ENTRIES = 16384  # non-zeros, about, in a share: their random bits and factors stay in the cache
 MOST_ROWS = 512
+NEXT = U64(1)
 FAR = 1_000_000  # numbers in a block from which on its rows are prefetched: several times the cache of a core
 
 
@@ -50,7 +51,7 @@ def multiply_powers(
     b, power, s, limit = products[turn, 0], products[turn, 1], products[turn, 2], products[turn, 3]
     source = Z[b] if s <= 1 else work[(s - 1) % 2]
     product = out[b] if s == power else work[s % 2]
-    for v in range(begin, min(rows, begin + BLOCK)):
+    for v in range(U64(begin), U64(min(rows, begin + BLOCK))):  # unsigned: no checks for negative indices
         target = product[v]
         if distance[v] > limit:
             clear(target, 0, columns)
@@ -58,9 +59,9 @@ def multiply_powers(
             for c in range(columns):
                 target[c] = source[v, c]
         elif rows * columns > FAR:
-            add_far_rows(target, source, indices, indptr[v], indptr[v + 1], weights)
+            add_far_rows(target, source, indices, indptr[v], indptr[v + NEXT], weights)
         else:
-            add_rows(target, 0, source, 0, columns, indices, indptr[v], indptr[v + 1], weights, 0, 1, True)
+            add_rows(target, 0, source, 0, columns, indices, indptr[v], indptr[v + NEXT], weights, 0, 1, True)
 
 
 @helper
@@ -112,8 +113,8 @@ def features_times(
             several = 4 if width == 16 and r + 4 <= replicas else 1  # the paper's width: four fill the registers
             _scale(factors, values[begin:], bits, p * replicas + r, several, scale)
             left, W_p = r * width, W[p]
-            for i in range(top, bottom):
-                target, e, stop = out[p, i], indptr[i], indptr[i + 1]
+            for i in range(U64(top), U64(bottom)):
+                target, e, stop = out[p, i], indptr[i], indptr[i + NEXT]
                 if p < first[distance[i]]:
                     clear(target, left, left + several * width)
                 elif several == 4:
@@ -168,7 +169,7 @@ def transposed_features_times(
                     several = 4 if width == 16 and r + 4 <= replicas else 1
                     _scale(factors, values[begin:], bits, p * replicas + r, several, scale)
                     left, G_p, new = r * width, G[p], part == 0
-                    for j in range(top, bottom):
+                    for j in range(U64(top), U64(bottom)):
                         target, e, stop = out[p, j], starts[part, j], stops[p, part, j]
                         if several == 4:
                             gather_4x16(target, left, G_p, left, indices, e, stop, flat, shift, 1, count, 16, new)

@@ -9,11 +9,12 @@ from __future__ import annotations
 import numpy as np
 
 from ngcn.ops.cpu.compile import kernel
-from ngcn.ops.cpu.masks import consecutive, keep_bits, lowest_digit
+from ngcn.ops.cpu.masks import U64, consecutive, keep_bits, lowest_digit
 from ngcn.ops.cpu.simd import spread_32
-from ngcn.ops.cpu.sparse_kernels import BLOCK
 from ngcn.ops.cpu.sums import add_rows, clear
 
+BLOCK = 64  # rows in a share
+FLAT = 8192  # entries in a share of `relu_dropout_backward`
 
 @kernel
 def relu_dropout(
@@ -35,7 +36,7 @@ def relu_dropout(
     p, begin = share // shares, share % shares * BLOCK
     bits = np.empty((1, BLOCK * words * (keep < 65536)), np.uint32)
     keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), key_0, key_1, keep, digit)
-    for v in range(begin, min(rows, begin + BLOCK)):
+    for v in range(U64(begin), U64(min(rows, begin + BLOCK))):
         y, target = Y[p, v], out[p, v]
         if distance[v] > limits[p]:
             clear(target, 0, columns)
@@ -51,15 +52,12 @@ def relu_dropout(
 
 @kernel
 def relu_dropout_backward(share: int, H: np.ndarray, G: np.ndarray, out: np.ndarray, keep: int) -> None:
-    """``out = G / keep where H > 0``: whatever was dropped or negative has H = 0."""
-    rows, columns = H.shape[1:]
+    """``out = G / keep where H > 0``: whatever was dropped or negative has H = 0. The arrays are flat."""
     scale, zero = G.dtype.type(65536 / keep), G.dtype.type(0)
-    shares = (rows + BLOCK - 1) // BLOCK
-    p, begin = share // shares, share % shares * BLOCK
-    for v in range(begin, min(rows, begin + BLOCK)):
-        h, g, target = H[p, v], G[p, v], out[p, v]
-        for c in range(columns):
-            target[c] = g[c] * scale if h[c] > 0 else zero
+    begin = share * FLAT
+    h, g, target = H[begin : begin + FLAT], G[begin : begin + FLAT], out[begin : begin + FLAT]
+    for k in range(len(h)):
+        target[k] = g[k] * scale if h[k] > 0 else zero
 
 
 @kernel
@@ -84,7 +82,7 @@ def relu_normalize_dropout(
     p, begin = share // shares, share % shares * BLOCK
     bits = np.empty((1, BLOCK * words), np.uint32)
     keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), key_0, key_1, keep, digit)
-    for v in range(begin, min(rows, begin + BLOCK)):
+    for v in range(U64(begin), U64(min(rows, begin + BLOCK))):
         if distance[v] > limits[p]:
             clear(out[p, v], 0, columns)
             continue
@@ -124,7 +122,7 @@ def relu_normalize_dropout_backward(
     p, begin = share // shares, share % shares * BLOCK
     bits = np.empty((1, BLOCK * words), np.uint32)
     keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), key_0, key_1, keep, digit)
-    for v in range(begin, min(rows, begin + BLOCK)):
+    for v in range(U64(begin), U64(min(rows, begin + BLOCK))):
         if distance[v] > limits[p]:
             clear(out[p, v], 0, columns)
             continue
@@ -159,7 +157,7 @@ def times_matrices(
     rows = H.shape[1]
     shares = (rows + BLOCK - 1) // BLOCK
     p, begin = share // shares, share % shares * BLOCK
-    for v in range(begin, min(rows, begin + BLOCK)):
+    for v in range(U64(begin), U64(min(rows, begin + BLOCK))):
         if distance[v] > limits[p]:
             clear(out[p, v], 0, replicas * outer)
             continue
@@ -184,7 +182,7 @@ def outer_products(
     factors = np.empty((end - begin) * columns, G.dtype)
     for p in range(powers):
         count = 0
-        for v in range(begin, end):
+        for v in range(U64(begin), U64(end)):
             if distance[v] <= limits[p]:
                 rows[count] = v
                 for c in range(columns):
