@@ -1,4 +1,4 @@
-# make demo: train N-GCN on Cora and show the result.   make test: the whole suite.   make check: ruff and mypy.
+# make demo: train N-GCN on Cora and show the result.   make test: the whole suite.   make check: ruff, mypy and the import contract.
 # make bench: a training step beside PyTorch Geometric's, and its growth with the graph; writes docs/performance.md.
 PYTHON ?= python3
 BIN := .venv/bin
@@ -16,6 +16,7 @@ check: .venv/check
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
 
 bench: .venv/test
 	$(BIN)/python -m benchmarks.step

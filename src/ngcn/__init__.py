@@ -6,6 +6,8 @@ Public names are imported when they are first used, so that the command line sta
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from ngcn.version import __version__
+
 if TYPE_CHECKING:
     from ngcn.baselines import Baseline
     from ngcn.config import Config
@@ -50,8 +52,8 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__version__ = "0.3.0"
 __all__ = [
+    "__version__",
     "CLASSIFIERS",
     "GCN",
     "MODELS",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ngcn import checks
 from ngcn.data.catalog import is_path
@@ -24,9 +24,6 @@ from ngcn.registry import (
 )
 from ngcn.text import did_you_mean
 from ngcn.yaml_file import read_yaml, yaml_value
-
-if TYPE_CHECKING:
-    from ngcn.baselines import Baseline
 
 MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose defaults differ most between models
 NETWORK_SETTINGS = tuple(SHARED)  # a baseline has none of these
@@ -267,8 +264,8 @@ def _without_alias(alias: str, settings: Any) -> dict[str, Any]:
     return {**values, "settings": None}
 
 
-def _baseline_settings(config: Config, baseline: type[Baseline]) -> dict[str, Any]:
-    """All settings of a baseline, with the type of their default."""
+def _baseline_settings(config: Config, baseline: Any) -> dict[str, Any]:
+    """All settings of a baseline, given its class, with the type of their default."""
     name, defaults = config.model, {f.name: f.default for f in fields(baseline)}
     known = f"its own settings are {', '.join(defaults)}." if defaults else "it has no settings."
     given = [setting for setting in NETWORK_SETTINGS if getattr(config, setting) is not None]

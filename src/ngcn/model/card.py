@@ -9,12 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from ngcn import __version__
 from ngcn.config import Config
 from ngcn.errors import RunError
 from ngcn.files import write_json
 from ngcn.graph import Graph, Schema
 from ngcn.model.preparation import Preparation, prepare
+from ngcn.version import __version__
 
 FORMAT = 2  # of graph.json; raised when older versions of ngcn would misread it
 

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import torch
 
-from ngcn import __version__
 from ngcn.explain import Explainer, Explanation
 from ngcn.graph import UNKNOWN, Graph
 from ngcn.registry import title_of
@@ -18,6 +17,7 @@ from ngcn.report.project import hidden_layer, project
 from ngcn.report.quality import quality
 from ngcn.runs import Run
 from ngcn.text import METRICS, mean_std
+from ngcn.version import __version__
 
 MAP_NODES = 3_000  # t-SNE of more takes a minute and more
 PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: what fits into a few megabytes
