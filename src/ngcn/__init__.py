@@ -52,51 +52,7 @@ _HOMES = {
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 
-__all__ = [
-    "__version__",
-    "CLASSIFIERS",
-    "GCN",
-    "MODELS",
-    "RECIPES",
-    "SAGE",
-    "Baseline",
-    "Batch",
-    "Classifier",
-    "Config",
-    "ConfigError",
-    "DatasetError",
-    "EachTower",
-    "Features",
-    "Graph",
-    "GraphError",
-    "Model",
-    "ModelError",
-    "ModelSpec",
-    "NGCNClassifier",
-    "NGCNError",
-    "Network",
-    "Operator",
-    "Power",
-    "PyG",
-    "Recipe",
-    "RecipeSpec",
-    "Result",
-    "Run",
-    "RunError",
-    "Selection",
-    "Step",
-    "TrainingError",
-    "build_network",
-    "explain_node",
-    "export_torch",
-    "knn_graph",
-    "load_dataset",
-    "normalize",
-    "predict",
-    "train",
-    "train_seeds",
-    "write_report",
-]
+__all__ = ["__version__", *_HOME]
 
 
 def __getattr__(name: str) -> Any:

@@ -11,6 +11,7 @@ from jaxtyping import Float
 from torch import Tensor, nn
 from torch.nn.functional import dropout
 
+from ngcn.nn.graph_model import Activation
 from ngcn.ops import Power
 
 
@@ -45,12 +46,7 @@ class EachTower:
     make: Callable[[int, int], nn.Module]
 
     def __call__(
-        self,
-        powers: tuple[int, ...],
-        replicas: int,
-        widths: tuple[int, ...],
-        dropout: float,
-        activation: Callable[[Tensor], Tensor],
+        self, powers: tuple[int, ...], replicas: int, widths: tuple[int, ...], dropout: float, activation: Activation
     ) -> nn.ModuleDict:
         """The towers of each power. :class:`~ngcn.Network` applies `activation` to their outputs."""
 

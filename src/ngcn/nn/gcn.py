@@ -2,47 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from ngcn.nn.graph_model import GraphModel
 from ngcn.nn.layers import GraphConvolution, tower_outputs
 from ngcn.ops import NONE, Dropout, Features, Operator, Reach, relu_dropout
 
 
-class GCN(nn.Module):
+class GCN(GraphModel):
     r"""A GCN per tower, tower t on :math:`\hat{A}^{k_t}` (Kipf and Welling, 2017).
 
     .. math:: Z \leftarrow \sigma(\hat{A}^{k} \, \mathrm{drop}(Z) \, W^{(i)}), \quad i = 1 \dots L
 
     :math:`\sigma` is ReLU, and in the last layer the activation function of the classifier.
 
-    Args:
-        powers: the powers in use, ascending.
-        replicas: towers per power.
-        widths: the number of features, and the outputs of each of the L layers.
-        dropout: the probability of dropping an input of a layer.
-        activation: :math:`\sigma` of the last layer.
-
-    Shape:
-        - X: ``(nodes, widths[0])``
-        - output: ``(rows, towers, widths[-1])``
+    Arguments and shapes are those of :class:`GraphModel`.
     """
 
-    def __init__(
-        self,
-        powers: tuple[int, ...],
-        replicas: int,
-        widths: tuple[int, ...],
-        dropout: float,
-        activation: Callable[[Tensor], Tensor] = torch.relu,
-    ) -> None:
-        super().__init__()
-        self.powers, self.replicas, self.dropout, self.activation = powers, replicas, dropout, activation
+    def __init__(self, powers: tuple[int, ...], replicas: int, widths: tuple[int, ...], *rest: Any) -> None:
+        super().__init__(powers, replicas, widths, *rest)
         self.layers = nn.ModuleList(
             GraphConvolution(powers, replicas, width_in, width_out, shared_input=i == 0)
             for i, (width_in, width_out) in enumerate(pairwise(widths))
@@ -60,6 +42,3 @@ class GCN(nn.Module):
             Z = layer(A_hat, Z, dropout, reach)
             reach = reach.after_layer()
         return self.activation(tower_outputs(Z, self.replicas, rows))
-
-    def extra_repr(self) -> str:
-        return f"powers={self.powers}, replicas={self.replicas}, dropout={self.dropout}"

@@ -12,6 +12,7 @@ from torch import Tensor, nn
 from ngcn.checks import powers as check_powers
 from ngcn.errors import ConfigError
 from ngcn.nn.classifiers import make_classifier
+from ngcn.nn.graph_model import GraphModel
 from ngcn.ops import Features, Operator
 from ngcn.ops.normalize import Normalization
 
@@ -63,8 +64,8 @@ class Network(nn.Module):
         self.features, self.classes, self.multilabel = features, classes, multilabel
         self.normalization = normalization
         widths = (features, *((16, classes) if widths is None else widths))
-        one_tower_each = getattr(graph_model, "tower_powers", _tower_powers)
-        self.tower_powers: tuple[int | None, ...] = one_tower_each(self.powers, replicas)
+        tower_powers = getattr(graph_model, "tower_powers", GraphModel.tower_powers)
+        self.tower_powers: tuple[int | None, ...] = tower_powers(self.powers, replicas)
         if self.tower_powers == (None,) and classifier != "identity":
             raise ConfigError(f"One graph model on all powers has the classifier identity, not {classifier!r}.")
         self.classifier = make_classifier(
@@ -108,8 +109,3 @@ class Network(nn.Module):
         if m is None:
             return None
         return {k: float(m[[power == k for power in self.tower_powers]].sum()) for k in self.powers}
-
-
-def _tower_powers(powers: tuple[int, ...], replicas: int) -> tuple[int, ...]:
-    """The power of each tower: r towers for each power."""
-    return tuple(k for k in powers for _ in range(replicas))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -13,40 +12,24 @@ from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ngcn.errors import ConfigError
+from ngcn.nn.graph_model import GraphModel
 from ngcn.ops import Dropout, Features, Operator, relu_dropout
 
 
-class Polynomial(nn.Module, ABC):
+class Polynomial(GraphModel, ABC):
     r"""A single graph model, :math:`Z \leftarrow \sigma(p(\hat{A}, \mathrm{drop}(Z) W^{(i)}))` in each layer.
 
     :math:`p` is linear in its second argument. :math:`\sigma` is ReLU, and in the last layer the activation function
     of the classifier.
 
-    Args:
-        powers: the powers (degrees) in the polynomial, ascending.
-        replicas: 1.
-        widths: the number of features, and the outputs of each layer.
-        dropout: the probability of dropping an input of a layer.
-        activation: :math:`\sigma` of the last layer.
-        matrices: the number of matrices in a layer, side by side.
-
-    Shape:
-        - X: ``(nodes, widths[0])``
-        - output: ``(rows, 1, widths[-1])``
+    Arguments and shapes are those of :class:`GraphModel`, with one replica, and one tower that mixes all powers.
+    ``matrices`` is the number of matrices in a layer, side by side.
     """
 
     def __init__(
-        self,
-        powers: tuple[int, ...],
-        replicas: int,
-        widths: tuple[int, ...],
-        dropout: float,
-        activation: Callable[[Tensor], Tensor],
-        *,
-        matrices: int = 1,
+        self, powers: tuple[int, ...], replicas: int, widths: tuple[int, ...], *rest: Any, matrices: int = 1
     ) -> None:
-        super().__init__()
-        self.powers, self.dropout, self.activation = powers, dropout, activation
+        super().__init__(powers, replicas, widths, *rest)
         self.weights = nn.ParameterList()
         for width_in, width_out in pairwise(widths):
             bound = math.sqrt(6 / (width_in + width_out))
@@ -65,10 +48,6 @@ class Polynomial(nn.Module, ABC):
     def polynomial(self, A_hat: Operator, Y: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes width"]:
         """:math:`p(\\hat{A}, Y)`."""
 
-    def scale_weights(self) -> dict[int, float] | None:
-        """How much each power counts; None if powers have no weights."""
-        return None
-
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows 1 width"]:
@@ -77,9 +56,6 @@ class Polynomial(nn.Module, ABC):
         for W in self.weights[1:]:
             Z = self.polynomial(A_hat, relu_dropout(Z[None], Dropout.draw(rate))[0] @ W)
         return self.activation(Z if rows is None else Z[rows])[:, None]
-
-    def extra_repr(self) -> str:
-        return f"powers={self.powers}, dropout={self.dropout}"
 
 
 class WalkCoefficients(Polynomial):

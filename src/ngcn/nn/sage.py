@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
+from ngcn.nn.graph_model import GraphModel
 from ngcn.nn.layers import GraphConvolution, TowerWeights, tower_outputs
 from ngcn.ops import NONE, Dropout, Features, Operator, Reach, l2_normalize, relu_normalize_dropout
 
 
-class SAGE(nn.Module):
+class SAGE(GraphModel):
     r"""A GraphSAGE model with mean aggregation per tower, tower t on :math:`\hat{A}^{k_t}` (Hamilton et al., 2017).
 
     .. math::
@@ -24,28 +23,11 @@ class SAGE(nn.Module):
     The two halves of :math:`W^{(i)}` are multiplied separately, so that nothing is concatenated.
     :math:`\sigma` is ReLU, and in the last layer the activation function of the classifier.
 
-    Args:
-        powers: the powers in use, ascending.
-        replicas: towers per power.
-        widths: the number of features, and the outputs of each of the L layers.
-        dropout: the probability of dropping an input of a layer.
-        activation: :math:`\sigma` of the last layer.
-
-    Shape:
-        - X: ``(nodes, widths[0])``
-        - output: ``(rows, towers, widths[-1])``
+    Arguments and shapes are those of :class:`GraphModel`.
     """
 
-    def __init__(
-        self,
-        powers: tuple[int, ...],
-        replicas: int,
-        widths: tuple[int, ...],
-        dropout: float,
-        activation: Callable[[Tensor], Tensor] = torch.relu,
-    ) -> None:
-        super().__init__()
-        self.powers, self.replicas, self.dropout, self.activation = powers, replicas, dropout, activation
+    def __init__(self, powers: tuple[int, ...], replicas: int, widths: tuple[int, ...], *rest: Any) -> None:
+        super().__init__(powers, replicas, widths, *rest)
         self.own, self.neighbours = nn.ModuleList(), nn.ModuleList()
         for i, (width_in, width_out) in enumerate(pairwise(widths)):
             half: dict[str, Any] = {"shared_input": i == 0, "fan_in": 2 * width_in}
@@ -64,6 +46,3 @@ class SAGE(nn.Module):
             Z = neighbours(A_hat, Z, dropout, reach).add_(own(Z, dropout, reach.after_layer()))
             reach = reach.after_layer()
         return l2_normalize(self.activation(tower_outputs(Z, self.replicas, rows)))
-
-    def extra_repr(self) -> str:
-        return f"powers={self.powers}, replicas={self.replicas}, dropout={self.dropout}"

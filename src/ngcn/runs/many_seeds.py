@@ -102,7 +102,7 @@ def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> N
         # The graph is mapped into memory, not copied. Mode "c": to the kernels, a read-only array is another type.
         parallel = Parallel(return_as="generator_unordered", batch_size=1, mmap_mode="c")
         task, parent = delayed(_train_there), os.getpid()
-        finished = parallel(task(graph, run, seed, board.path, workers, parent) for seed in unfinished)
+        finished = parallel(task(graph, run, seed, board.path, parent) for seed in unfinished)
     try:
         for _ in finished:
             pass
@@ -128,12 +128,11 @@ def deaf_to_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _train_there(graph: Graph, run: Run, seed: int, board_path: Path, workers: int, parent: int) -> None:
+def _train_there(graph: Graph, run: Run, seed: int, board_path: Path, parent: int) -> None:
     """Train a seed in a worker process; with one worker, that is the parent itself."""
     if os.getpid() != parent and not gc.get_freeze_count():
         gc.freeze()  # once per process, as in __main__.py: else its end takes a second
     torch.set_num_threads(1)
-    _pin(board_path.parent, workers)
     board = Board(board_path, run.config.seeds)
 
     def orphaned() -> bool:
@@ -149,25 +148,6 @@ def _train_there(graph: Graph, run: Run, seed: int, board_path: Path, workers: i
     except Interrupted:
         if orphaned():  # the parent was killed
             os._exit(1)
-
-
-_pinned = False
-
-
-def _pin(claims: Path, workers: int) -> None:
-    """Pin this process to a core of its own, if there is one process per core; else leave it to the system."""
-    global _pinned
-    cores = sorted(os.sched_getaffinity(0))
-    if _pinned or workers < len(cores):
-        return
-    _pinned = True
-    for core in cores:
-        try:
-            (claims / f"core-{core}").touch(exist_ok=False)
-        except FileExistsError:
-            continue
-        os.sched_setaffinity(0, {core})
-        return
 
 
 @contextmanager
