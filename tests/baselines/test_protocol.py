@@ -19,7 +19,6 @@ from ngcn.errors import ConfigError
 from ngcn.explain import explain_node
 from ngcn.graph import Graph, load_dataset
 from ngcn.ops.threads import threads_as_before
-from ngcn.registry import baseline_names
 
 Ngcn = Callable[..., Result]
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 from jaxtyping import Float
 from torch import Tensor
@@ -25,10 +23,11 @@ class Chebyshev(Polynomial):
     Args and shapes are those of :class:`Polynomial`; ``powers`` are the degrees, 0 to K-1.
     """
 
-    def __init__(self, powers: tuple[int, ...], *rest: Any) -> None:
-        if powers != tuple(range(len(powers))):
-            raise ConfigError(f"Chebyshev polynomials need every degree up to the highest, not just {powers}.")
-        super().__init__(powers, *rest, matrices=len(powers))
+    def build(self, widths: tuple[int, ...]) -> None:
+        if self.powers != tuple(range(len(self.powers))):
+            raise ConfigError(f"Chebyshev polynomials need every degree up to the highest, not just {self.powers}.")
+        self.matrices = len(self.powers)
+        super().build(widths)
 
     def polynomial(self, A_hat: Operator, Y: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes width"]:
         """Clenshaw's recurrence, which needs a product per degree, of the width of the result."""

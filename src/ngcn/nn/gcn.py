@@ -23,10 +23,9 @@ class GCN(GraphModel):
     Arguments and shapes are those of :class:`GraphModel`.
     """
 
-    def __init__(self, powers: tuple[int, ...], replicas: int, widths: tuple[int, ...], *rest: Any) -> None:
-        super().__init__(powers, replicas, widths, *rest)
+    def build(self, widths: tuple[int, ...]) -> None:
         self.layers = nn.ModuleList(
-            GraphConvolution(powers, replicas, width_in, width_out, shared_input=i == 0)
+            GraphConvolution(self.powers, self.replicas, width_in, width_out, shared_input=i == 0)
             for i, (width_in, width_out) in enumerate(pairwise(widths))
         )
 

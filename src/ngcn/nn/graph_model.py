@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 import torch
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 Activation = Callable[[Tensor], Tensor]
 
 
-class GraphModel(nn.Module):
+class GraphModel(nn.Module, ABC):
     """The graph models of all towers, computed together.
 
     Args:
@@ -21,7 +22,7 @@ class GraphModel(nn.Module):
         activation: the activation function of the last layer, which the classifier sets.
 
     Shape:
-        - forward: Â, :class:`~ngcn.Features` of shape ``(nodes, widths[0])``, ``(rows,)`` positions or None for all nodes
+        - input: Â, X of shape ``(nodes, widths[0])``, and the positions of the rows, or None for all nodes
         - output: ``(rows, towers, widths[-1])``
     """
 
@@ -35,6 +36,11 @@ class GraphModel(nn.Module):
     ) -> None:
         super().__init__()
         self.powers, self.replicas, self.dropout, self.activation = powers, replicas, dropout, activation
+        self.build(widths)
+
+    @abstractmethod
+    def build(self, widths: tuple[int, ...]) -> None:
+        """Make the layers."""
 
     @classmethod
     def tower_powers(cls, powers: tuple[int, ...], replicas: int) -> tuple[int | None, ...]:

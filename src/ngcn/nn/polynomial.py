@@ -3,9 +3,8 @@ r"""Graph models whose layers multiply by a polynomial of Â, the paper's :math:
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from itertools import pairwise
-from typing import Any
 
 import torch
 from jaxtyping import Float, Int
@@ -16,24 +15,22 @@ from ngcn.nn.graph_model import GraphModel
 from ngcn.ops import Dropout, Features, Operator, relu_dropout
 
 
-class Polynomial(GraphModel, ABC):
+class Polynomial(GraphModel):
     r"""A single graph model, :math:`Z \leftarrow \sigma(p(\hat{A}, \mathrm{drop}(Z) W^{(i)}))` in each layer.
 
     :math:`p` is linear in its second argument. :math:`\sigma` is ReLU, and in the last layer the activation function
     of the classifier.
 
     Arguments and shapes are those of :class:`GraphModel`, with one replica, and one tower that mixes all powers.
-    ``matrices`` is the number of matrices in a layer, side by side.
     """
 
-    def __init__(
-        self, powers: tuple[int, ...], replicas: int, widths: tuple[int, ...], *rest: Any, matrices: int = 1
-    ) -> None:
-        super().__init__(powers, replicas, widths, *rest)
+    matrices = 1  # in a layer, side by side
+
+    def build(self, widths: tuple[int, ...]) -> None:
         self.weights = nn.ParameterList()
         for width_in, width_out in pairwise(widths):
             bound = math.sqrt(6 / (width_in + width_out))
-            self.weights.append(torch.empty(width_in, matrices * width_out).uniform_(-bound, bound))
+            self.weights.append(torch.empty(width_in, self.matrices * width_out).uniform_(-bound, bound))
 
     @classmethod
     def tower_powers(cls, powers: tuple[int, ...], replicas: int) -> tuple[None]:
@@ -66,9 +63,9 @@ class WalkCoefficients(Polynomial):
     N-GCN mixes the predictions of one tower per power instead: :math:`\sum_k q_k g(\hat{A}^k)`.
     """
 
-    def __init__(self, powers: tuple[int, ...], *rest: Any) -> None:
-        super().__init__(powers, *rest)
-        self.scores = nn.Parameter(torch.zeros(len(powers)))
+    def build(self, widths: tuple[int, ...]) -> None:
+        super().build(widths)
+        self.scores = nn.Parameter(torch.zeros(len(self.powers)))
 
     def polynomial(self, A_hat: Operator, Y: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes width"]:
         step, walked, total = A_hat.power(1), 0, torch.zeros_like(Y)

@@ -26,13 +26,12 @@ class SAGE(GraphModel):
     Arguments and shapes are those of :class:`GraphModel`.
     """
 
-    def __init__(self, powers: tuple[int, ...], replicas: int, widths: tuple[int, ...], *rest: Any) -> None:
-        super().__init__(powers, replicas, widths, *rest)
+    def build(self, widths: tuple[int, ...]) -> None:
         self.own, self.neighbours = nn.ModuleList(), nn.ModuleList()
         for i, (width_in, width_out) in enumerate(pairwise(widths)):
             half: dict[str, Any] = {"shared_input": i == 0, "fan_in": 2 * width_in}
-            self.own.append(TowerWeights(powers, replicas, width_in, width_out, **half))
-            self.neighbours.append(GraphConvolution(powers, replicas, width_in, width_out, **half))
+            self.own.append(TowerWeights(self.powers, self.replicas, width_in, width_out, **half))
+            self.neighbours.append(GraphConvolution(self.powers, self.replicas, width_in, width_out, **half))
 
     def forward(
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None

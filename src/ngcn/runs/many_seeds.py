@@ -117,8 +117,8 @@ def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> N
 
 @contextmanager
 def deaf_to_signals() -> Iterator[None]:
-    """Processes that start inside inherit the signal mask: Ctrl-C and `kill` on the whole group reach this process only,
-    which passes them on."""
+    """Processes that start inside inherit the signal mask: Ctrl-C and `kill` on the group reach this process only. It
+    passes them on."""
     for tracker in (multiprocessing.resource_tracker, loky.backend.resource_tracker):
         tracker.ensure_running()  # before the mask: starting one resets it
     mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))

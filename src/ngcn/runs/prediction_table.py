@@ -31,8 +31,8 @@ def predict(
         run: a run or its folder, whose best seed predicts; or a model.
         graph: the graph; that of the run if None.
         nodes: ``(nodes,)`` mask of the nodes to predict, such as ``graph.unlabelled``; all if None.
-        threshold: for multi-label, the least probability of a predicted label. Predicted labels are joined by ``|``, and
-            the confidence is the mean over all labels of max(p, 1 - p).
+        threshold: for multi-label, the least probability of a predicted label. Predicted labels are joined by ``|``;
+            the confidence is the mean of max(p, 1 - p) over all labels.
     """
     import pandas as pd  # here: it takes half a second to import
 

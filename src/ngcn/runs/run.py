@@ -166,7 +166,7 @@ class Run:
         if self.card.fingerprint != graph.fingerprint():
             raise RunError(
                 f"The graph {graph.name!r} is not the one that {self.folder} was trained on: its files or the split "
-                "have changed. Restore them, train again, or give the changed graph as a new one to predict or evaluate."
+                "have changed. Restore them, train again, or predict and evaluate it as a new graph."
             )
         return graph
 
