@@ -49,7 +49,9 @@ def random_walks(
     ends = np.concatenate([[0.0], np.cumsum(adjacency.data, dtype=np.float64)])  # of each edge, laid end to end
     key = np.random.SeedSequence(seed).generate_state(1, np.uint64)
     factors = np.array([1 / p, 1 / q])
-    _walk(-(-len(starts) // 64), adjacency.indptr, adjacency.indices, ends, starts.astype(np.int32), key, factors, walks)
+    _walk(
+        -(-len(starts) // 64), adjacency.indptr, adjacency.indices, ends, starts.astype(np.int32), key, factors, walks
+    )
     return walks
 
 

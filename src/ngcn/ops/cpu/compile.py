@@ -125,9 +125,7 @@ def _call(typing_context: Any, address: Any, share: Any, packed: Any, pointers: 
         kind = ir.FunctionType(ir.VoidType(), [whole, pointer.as_pointer(), whole.as_pointer()])
         data = context.make_array(packed)(context, builder, args[2]).data
         function = builder.inttoptr(args[0], kind.as_pointer())
-        builder.call(
-            function, [args[1], builder.bitcast(data, pointer.as_pointer()), builder.gep(data, [args[3]])]
-        )
+        builder.call(function, [args[1], builder.bitcast(data, pointer.as_pointer()), builder.gep(data, [args[3]])])
         return context.get_dummy_value()
 
     return types.void(types.int64, types.int64, packed, types.int64), generate

@@ -76,11 +76,7 @@ def _multiply(A: Operator, Z: Tensor, powers: tuple[int, ...], reach: Reach, lay
 def _products(powers: tuple[int, ...], layers: int, outward: int) -> np.ndarray:
     """The sparse products in their order: block, power, number of the product, largest distance."""
     return np.array(
-        [
-            (p, k, s, layers * k + s * outward)
-            for p, k in enumerate(powers)
-            for s in range(min(1, k), k + 1)
-        ]
+        [(p, k, s, layers * k + s * outward) for p, k in enumerate(powers) for s in range(min(1, k), k + 1)]
     )
 
 

@@ -16,6 +16,7 @@ from ngcn.ops.cpu.sums import add_rows, clear
 BLOCK = 64  # rows in a share
 FLAT = 8192  # entries in a share of `relu_dropout_backward`
 
+
 @kernel
 def relu_dropout(
     share: int,
