@@ -31,7 +31,7 @@ POWERS = (0, 1, 3)
 
 @kernel
 def _bits(share: int, numbers: np.ndarray, bits: np.ndarray, key_0: int, key_1: int, keep: int) -> None:
-    keep_bits(bits, numbers, key_0, key_1, keep, lowest_digit(keep))
+    keep_bits(bits, numbers, 0, key_0, key_1, keep, lowest_digit(keep))
 
 
 @pytest.mark.parametrize("keep", [1, 2, 1 << 15, 45875, 65535, 65536])

@@ -17,7 +17,7 @@ from ngcn.ops.cpu.compile import kernel
 SCRIPT = """
 import numpy as np
 from ngcn.ops.cpu.compile import kernel
-from ngcn.ops.cpu.sums import clear
+from ngcn.ops.cpu.masks import clear
 
 @kernel
 def wipe(share, row):
@@ -73,7 +73,7 @@ def test_a_kernel_is_compiled_again_when_its_file_or_one_of_its_parts_changes(tm
     env = {"PYTHONPATH": str(tmp_path), "NGCN_CACHE": str(tmp_path / "cache")}
     assert run(script, **env) == ["0.0", "0"]
     assert run(script, **env) == ["0.0", "1"]  # from the cache
-    part = tmp_path / "ngcn/ops/cpu/sums.py"
+    part = tmp_path / "ngcn/ops/cpu/masks.py"
     part.write_text(part.read_text().replace("row[c] = 0", "row[c] = 7"))
     assert run(script, **env) == ["21.0", "0"]
     assert run(script, **env) == ["21.0", "1"]
