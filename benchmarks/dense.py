@@ -1,4 +1,4 @@
-"""Sparse against dense products with the features, at several shares of non-zeros: where `ops.features.DENSE_FROM` is.
+"""Sparse against dense products with the features, at several densities: measures `ops.features.DENSE_FROM`.
 
 .venv/bin/python -m benchmarks.dense
 """
@@ -10,10 +10,7 @@ import scipy.sparse as sp
 import torch
 
 from benchmarks.timing import median_ms
-from ngcn.ops import Features
-from ngcn.ops.dropout import NONE
-from ngcn.ops.features import _Times
-from ngcn.ops.reach import Reach
+from ngcn.ops import NONE, Features, Reach, cpu
 
 NODES, FEATURES, POWERS, REPLICAS, WIDTH = 20_000, 500, 6, 4, 16
 
@@ -26,7 +23,7 @@ def main() -> None:
     for density in (0.1, 0.2, 0.3, 0.4, 0.5, 0.7, 1.0):
         X = Features(sp.random_array((NODES, FEATURES), density=density, dtype=np.float32, rng=0))
         dense = X.dense()
-        sparse_ms = median_ms(lambda X=X: _Times.apply(W, X, REPLICAS, NONE, everything), 7)  # type: ignore[misc]
+        sparse_ms = median_ms(lambda X=X: cpu.features_times(X, W, REPLICAS, NONE, everything), 7)  # type: ignore[misc]
         dense_ms = median_ms(lambda dense=dense: dense @ W, 7)  # type: ignore[misc]
         print(f"| {density:.0%} | {sparse_ms:.1f} | {dense_ms:.1f} |", flush=True)
 

@@ -1,8 +1,8 @@
-"""The floor of a training step: the products that nothing can avoid, each alone, with the best kernel there is.
+"""A lower bound for the time of a training step: each product that it needs, alone, with the fastest kernel.
 
-What counts as a product: X W and X^T G over the non-zeros of X, each power of Â times the columns of its towers, in
-both directions, the matrices of the towers and of the classifier, and the pass of the optimiser. No dropout, no
-activations, no loss, no autograd. Rows out of reach of the labelled nodes are not multiplied, as in the step itself.
+The products are X W and X^T G over the non-zeros of X, each power of Â times the hidden units of its towers, forward
+and backward, the weight matrices of the towers and of the classifier, and the optimizer step. There is no dropout, no
+activation, no loss and no autograd. Rows out of reach of the labelled nodes are left out, as in the step itself.
 """
 
 from __future__ import annotations
@@ -13,13 +13,13 @@ import torch
 from torch import Tensor
 
 from ngcn.nn import Network
-from ngcn.ops import Features, Operator, Reach, plain, propagate, tower_linear
+from ngcn.ops import Features, Operator, Reach, propagate, reference, tower_linear
 
 Candidates = dict[str, Callable[[], object]]
 
 
 def fastest(times: dict[str, dict[str, float]]) -> dict[str, tuple[str, float]]:
-    """For each product its fastest kernel and the time of that."""
+    """For each product, its fastest kernel and the time of that kernel."""
     return {name: min(kernels.items(), key=lambda item: item[1]) for name, kernels in times.items()}
 
 
@@ -39,9 +39,9 @@ def products(network: Network, A_hat: Operator, X: Features, rows: Tensor) -> di
     for block, G in ((reach, G_1), (after, G_2)):
         G[torch.from_numpy(block.distance > block.limits[:, None])] = 0
 
-    # the same operands as PyTorch and SciPy like them best
-    X_csr, X_dense = plain.sparse_tensor(X, W_1.device), X.dense()
-    X_t = plain.sparse_tensor(Features(X.matrix.T.tocsr()), W_1.device)
+    # the same operands in the layouts that are fastest for PyTorch and SciPy
+    X_csr, X_dense = reference.sparse_tensor(X, W_1.device), X.dense()
+    X_t = reference.sparse_tensor(Features(X.matrix.T.tocsr()), W_1.device)
     W_wide = W_1.detach().transpose(0, 1).flatten(1).contiguous()
     wide, towers = torch.rand(nodes, W_wide.shape[1]), len(powers) * replicas
     W_towers = W_2.detach().flatten(0, 1)
@@ -58,7 +58,7 @@ def products(network: Network, A_hat: Operator, X: Features, rows: Tensor) -> di
         }
 
     def torch_propagate(Z: Tensor) -> None:
-        plain.propagate(A_hat, Z.detach(), powers)
+        reference.propagate(A_hat, Z.detach(), powers, Reach.of(A_hat, None, powers))
 
     found: dict[str, Candidates] = {
         "X W": {

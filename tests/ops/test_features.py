@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from ngcn.ops import Dropout, Features, Reach, features
-from ngcn.ops.features import _transposed as transposed
+from ngcn.ops import Dropout, Features, Reach
+from ngcn.ops.cpu import transpose
 
 POWERS, REPLICAS = (0, 1, 2), 2
 
@@ -15,21 +15,21 @@ def weights(X: Features, width: int, replicas: int = REPLICAS) -> torch.Tensor:
 
 
 @pytest.mark.parametrize("width", [1, 5, 16])
-def test_without_dropout_it_is_a_product(X, width):
+def test_without_dropout_it_is_a_product(backend, X, width):
     W = weights(X, width)
     torch.testing.assert_close(X.times(W, REPLICAS), torch.einsum("nf,pfc->pnc", X.dense(), W))
 
 
 @pytest.mark.parametrize("probability", [0.0, 0.5, 0.3])
 @pytest.mark.parametrize(("width", "replicas"), [(3, 2), (16, 1), (16, 5)])
-def test_gradient(X, probability, width, replicas):
+def test_gradient(backend, X, probability, width, replicas):
     """gradcheck compares with differences of the same masked product: forward and backward must agree on the mask."""
     dropout = Dropout.draw(probability)
     W = weights(X, width, replicas)
     assert torch.autograd.gradcheck(lambda W: X.times(W, replicas, dropout), W, fast_mode=True)
 
 
-def test_dense_features_are_multiplied_as_such():
+def test_dense_features_are_multiplied_as_such(backend):
     X = Features(np.random.default_rng(0).random((7, 3)))
     assert X.dense_is_faster
     W = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
@@ -37,7 +37,7 @@ def test_dense_features_are_multiplied_as_such():
     assert torch.autograd.gradcheck(lambda W: X.times(W, 2), W)
 
 
-def test_gradient_over_several_parts():
+def test_gradient_over_several_parts(backend):
     """More rows than one part of the transpose holds."""
     X = Features(np.random.default_rng(0).random((2500, 3)))
     dropout = Dropout.draw(0.5)
@@ -59,7 +59,7 @@ def masks(X: Features, dropout: Dropout, towers: int) -> torch.Tensor:
 
 @pytest.mark.parametrize("probability", [0.5, 0.3, 0.8])
 @pytest.mark.parametrize("towers", [1, 3, 40])
-def test_masks_are_fair_and_independent(probability, towers):
+def test_masks_are_fair_and_independent(backend, probability, towers):
     X = Features(np.ones((60, 40)))
     mask = masks(X, Dropout.draw(probability), towers)
     entries = X.shape[0] * X.shape[1]
@@ -73,13 +73,13 @@ def test_masks_are_fair_and_independent(probability, towers):
     assert abs(correlation - torch.eye(towers)).max() < 5 / entries**0.5
 
 
-def test_a_single_tower_has_the_mask_of_the_first_of_many(X):
+def test_a_single_tower_has_the_mask_of_the_first_of_many(backend, X):
     """So that one path through the kernel is checked against the other."""
     dropout = Dropout.draw(0.5)
     torch.testing.assert_close(masks(X, dropout, 1)[:, 0], masks(X, dropout, 5)[:, 0])
 
 
-def test_draws_differ_and_repeat_with_the_seed(X):
+def test_draws_differ_and_repeat_with_the_seed(backend, X):
     torch.manual_seed(1)
     first, second = Dropout.draw(0.5), Dropout.draw(0.5)
     torch.manual_seed(1)
@@ -88,7 +88,7 @@ def test_draws_differ_and_repeat_with_the_seed(X):
     assert torch.equal(masks(X, first, 2), masks(X, again, 2))
 
 
-def test_rows_out_of_reach_are_zero_and_give_no_gradient(A_hat, X):
+def test_rows_out_of_reach_are_zero_and_give_no_gradient(backend, A_hat, X):
     reach = Reach.of(A_hat, np.array([0]), POWERS)
     within = torch.from_numpy(reach.distance <= np.array(POWERS)[:, None])[..., None]
     W = weights(X, 2)
@@ -110,12 +110,12 @@ def test_a_reach_that_comes_again_gives_the_same_bits(A_hat, X, nodes):
     first, second = (torch.autograd.grad(out, W, G, retain_graph=True)[0] for _ in range(2))
     assert torch.equal(first, second)
     assert torch.allclose(first, torch.autograd.grad(X.times(W, 5, dropout), W, G)[0], atol=1e-6)
-    assert (len(X.columns(reach)[4]) < X.matrix.nnz) == (len(nodes) > 1)
+    assert (len(transpose.transposed(X, reach)[4]) < X.matrix.nnz) == (len(nodes) > 1)
 
 
 def test_the_transpose_is_sorted_once_for_a_training_on_all_rows(A_hat, X, monkeypatch):
-    calls = []
-    monkeypatch.setattr(features, "_transposed", lambda *args: calls.append(args) or transposed(*args))
+    calls, arrange = [], transpose._arrange
+    monkeypatch.setattr(transpose, "_arrange", lambda *args: calls.append(args) or arrange(*args))
     W = weights(X, 4)
     for _ in range(3):
         X.times(W, REPLICAS, Dropout.draw(0.5), Reach.of(A_hat, None, POWERS)).sum().backward()

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.ops import normalize, normalize_rows
+from ngcn.ops import normalize, normalize_rows, rescaled_laplacian
 
 
 def dense_reference(A: np.ndarray, how: str) -> np.ndarray:
@@ -25,7 +25,7 @@ def test_matches_the_definition(graph, how):
 def test_takes_scipys_older_matrices_and_no_other_names(graph):
     matrix = sp.csr_matrix(graph.adjacency)
     np.testing.assert_array_equal(normalize(matrix).matrix.toarray(), normalize(graph.adjacency).matrix.toarray())
-    with pytest.raises(ValueError, match="symmetric or row, not 'sym'"):
+    with pytest.raises(ValueError, match="symmetric, row or laplacian, not 'sym'"):
         normalize(matrix, "sym")
 
 
@@ -69,3 +69,11 @@ def test_normalize_rows_leaves_empty_rows(graph):
     sums = normalize_rows(features).sum(axis=1)
     assert sums[3] == 0
     np.testing.assert_allclose(np.delete(sums, 3), np.delete(np.diff(features.indptr) > 0, 3), rtol=1e-6)
+
+
+def test_the_laplacian_is_a_normalisation(graph):
+    L = normalize(graph.adjacency, "laplacian")
+    np.testing.assert_array_equal(L.matrix.toarray(), rescaled_laplacian(graph.adjacency).matrix.toarray())
+    assert L.symmetric
+    with pytest.raises(ValueError, match="needs undirected edges"):
+        normalize(graph.adjacency, "laplacian", directed=True)

@@ -93,7 +93,8 @@ class Kernel:
                 numbers, pointers = numbers + dimensions, pointers + 1
         name = "_".join(names)
         source = f"def {name}(share, pointers, numbers):\n    function(share, {', '.join(arguments)})\n"
-        scope: dict[str, Any] = {"carray": numba.carray, "np": np, "function": helper(self.function)}
+        inlined = numba.njit(inline="always")(self.function)
+        scope: dict[str, Any] = {"carray": numba.carray, "np": np, "function": inlined}
         scope["__name__"] = self.function.__module__
         # In the name of the kernel's own file: Numba compiles anew when that has changed.
         exec(builtins.compile(source, inspect.getfile(self.function), "exec"), scope)
@@ -113,7 +114,7 @@ def kernel(function: Callable[..., None]) -> Kernel:
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that kernels can call. It becomes part of each kernel that calls it."""
-    return numba.njit(inline="always")(function)
+    return numba.njit(forceinline=True, **OPTIONS)(function)
 
 
 @intrinsic

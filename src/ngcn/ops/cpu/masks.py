@@ -1,4 +1,4 @@
-"""Counter-based dropout masks: the bits of an entry depend on a key and on the entry's number alone.
+"""Parts of kernels, mainly counter-based dropout masks: the bits of an entry depend on a key and on the entry's number alone.
 
 :func:`ngcn.ops.reference.keep_bits` computes the same bits in PyTorch.
 """
@@ -41,8 +41,17 @@ def consecutive(first: int, count: int) -> np.ndarray:
 
 
 @helper
-def keep_bits(bits: np.ndarray, numbers: np.ndarray, key_0: int, key_1: int, keep: int, digit: int) -> None:
-    """``bits[w, k]``: 32 independent bits, each 1 with probability ``keep / 65536``, for ``numbers[k]`` under this key.
+def clear(row: np.ndarray, begin: int, stop: int) -> None:
+    """``row[begin:stop] = 0``, which takes a second to compile if written like that."""
+    for c in range(begin, stop):
+        row[c] = 0
+
+
+@helper
+def keep_bits(
+    bits: np.ndarray, numbers: np.ndarray, first: int, key_0: int, key_1: int, keep: int, digit: int
+) -> None:
+    """``bits[w, k]``: 32 independent bits, each 1 with probability ``keep / 65536``, for ``numbers[first + k]``.
 
     The binary digits of the probability say how to combine uniform words: from the lowest 1, at `digit`, upwards, OR
     for a 1 and AND for a 0. A probability of one half takes a single word for 32 decisions. The compiler vectorises
@@ -51,7 +60,7 @@ def keep_bits(bits: np.ndarray, numbers: np.ndarray, key_0: int, key_1: int, kee
     words, count = bits.shape
     bases = np.empty(count, np.uint32)
     for k in range(count):
-        bases[k] = _mix(U32(U32(numbers[k]) ^ U32(key_0))) + U32(key_1)
+        bases[k] = _mix(U32(U32(numbers[first + k]) ^ U32(key_0))) + U32(key_1)
     for w in range(words):
         target = bits[w]
         for k in range(count):

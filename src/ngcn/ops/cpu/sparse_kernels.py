@@ -12,9 +12,8 @@ from __future__ import annotations
 import numpy as np
 
 from ngcn.ops.cpu.compile import helper, kernel
-from ngcn.ops.cpu.masks import U32, U64, consecutive, keep_bits, lowest_digit
-from ngcn.ops.cpu.simd import gather_4x16
-from ngcn.ops.cpu.sums import add_far_rows, add_rows, clear
+from ngcn.ops.cpu.masks import U32, U64, clear, consecutive, keep_bits, lowest_digit
+from ngcn.ops.cpu.simd import add_far_rows, add_rows, add_rows_4x16
 
 BLOCK = 128  # rows in a share of `multiply_powers`
 ENTRIES = 16384  # non-zeros, about, in a share: their random bits and factors stay in the cache
@@ -59,18 +58,21 @@ def multiply_powers(
             for c in range(columns):
                 target[c] = source[v, c]
         elif rows * columns > FAR:
-            add_far_rows(target, source, indices, indptr[v], indptr[v + NEXT], weights)
+            add_far_rows(target, 0, source, 0, columns, indices, indptr[v], indptr[v + NEXT], weights, 0, 1, True)
         else:
             add_rows(target, 0, source, 0, columns, indices, indptr[v], indptr[v + NEXT], weights, 0, 1, True)
 
 
 @helper
-def _scale(factors: np.ndarray, values: np.ndarray, bits: np.ndarray, tower: int, several: int, scale: float) -> None:
-    """``factors[t, k] = x_k * mask_k,tower+t / keep`` for t < several; `bits` has 32 towers to a word."""
+def _scale(
+    factors: np.ndarray, values: np.ndarray, begin: int, bits: np.ndarray, tower: int, several: int, scale: float
+) -> None:
+    """``factors[t * count + k] = x_begin+k * mask_k,tower+t / keep`` for t < several; a word has the bits of 32 towers."""
+    count = bits.shape[1]
     for t in range(several):
-        line, word, bit = factors[t], bits[(tower + t) // 32], U32(1) << U32((tower + t) % 32)
-        for k in range(len(word)):
-            line[k] = values[k] * scale if word[k] & bit else values.dtype.type(0)
+        word, bit = bits[(tower + t) // 32], U32(1) << U32((tower + t) % 32)
+        for k in range(count):
+            factors[t * count + k] = values[begin + k] * scale if word[k] & bit else values.dtype.type(0)
 
 
 @kernel
@@ -104,21 +106,21 @@ def features_times(
     top, bottom = share * block, min(rows, (share + 1) * block)
     begin, count = indptr[top], (indptr[bottom] - indptr[top]) * masked
     bits = np.empty(((powers * replicas + 31) // 32, count), np.uint32)
-    factors = np.empty((4, count), values.dtype)
-    flat, shift = (factors.reshape(-1), -begin) if masked else (values, 0)
-    keep_bits(bits, consecutive(begin, count), key_0, key_1, keep, digit)
+    factors = np.empty(4 * count, values.dtype)
+    flat, shift = (factors, -begin) if masked else (values, 0)
+    keep_bits(bits, consecutive(begin, count), 0, key_0, key_1, keep, digit)
     for p in range(powers):
         r = 0
         while r < replicas:
             several = 4 if width == 16 and r + 4 <= replicas else 1  # the paper's width: four fill the registers
-            _scale(factors, values[begin:], bits, p * replicas + r, several, scale)
+            _scale(factors, values, begin, bits, p * replicas + r, several, scale)
             left, W_p = r * width, W[p]
             for i in range(U64(top), U64(bottom)):
                 target, e, stop = out[p, i], indptr[i], indptr[i + NEXT]
                 if p < first[distance[i]]:
                     clear(target, left, left + several * width)
                 elif several == 4:
-                    gather_4x16(target, left, W_p, left, indices, e, stop, flat, shift, 1, count, 16, True)
+                    add_rows_4x16(target, left, W_p, left, count, indices, e, stop, flat, shift, 1, True)
                 else:
                     add_rows(target, left, W_p, left, width, indices, e, stop, flat, shift, 1, True)
             r += several
@@ -160,19 +162,19 @@ def transposed_features_times(
             bottom = min(top + block, shares[share + 1])
             begin, count = starts[part, top], (stops[powers - 1, part, bottom - 1] - starts[part, top]) * masked
             bits = np.empty(((powers * replicas + 31) // 32, count), np.uint32)
-            factors = np.empty((4, count), values.dtype)
-            flat, shift = (factors.reshape(-1), -begin) if masked else (values, 0)
-            keep_bits(bits, numbers[begin : begin + count], key_0, key_1, keep, digit)
+            factors = np.empty(4 * count, values.dtype)
+            flat, shift = (factors, -begin) if masked else (values, 0)
+            keep_bits(bits, numbers, begin, key_0, key_1, keep, digit)
             for p in range(powers):
                 r = 0
                 while r < replicas:
                     several = 4 if width == 16 and r + 4 <= replicas else 1
-                    _scale(factors, values[begin:], bits, p * replicas + r, several, scale)
+                    _scale(factors, values, begin, bits, p * replicas + r, several, scale)
                     left, G_p, new = r * width, G[p], part == 0
                     for j in range(U64(top), U64(bottom)):
                         target, e, stop = out[p, j], starts[part, j], stops[p, part, j]
                         if several == 4:
-                            gather_4x16(target, left, G_p, left, indices, e, stop, flat, shift, 1, count, 16, new)
+                            add_rows_4x16(target, left, G_p, left, count, indices, e, stop, flat, shift, 1, new)
                         else:
                             add_rows(target, left, G_p, left, width, indices, e, stop, flat, shift, 1, new)
                     r += several

@@ -9,9 +9,8 @@ from __future__ import annotations
 import numpy as np
 
 from ngcn.ops.cpu.compile import kernel
-from ngcn.ops.cpu.masks import U64, consecutive, keep_bits, lowest_digit
-from ngcn.ops.cpu.simd import spread_32
-from ngcn.ops.cpu.sums import add_rows, clear
+from ngcn.ops.cpu.masks import U64, clear, consecutive, keep_bits, lowest_digit
+from ngcn.ops.cpu.simd import add_rows, spread_32
 
 BLOCK = 64  # rows in a share
 FLAT = 8192  # entries in a share of `relu_dropout_backward`
@@ -36,7 +35,7 @@ def relu_dropout(
     mask = np.empty(words * 32, Y.dtype)
     p, begin = share // shares, share % shares * BLOCK
     bits = np.empty((1, BLOCK * words * (keep < 65536)), np.uint32)
-    keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), key_0, key_1, keep, digit)
+    keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), 0, key_0, key_1, keep, digit)
     for v in range(U64(begin), U64(min(rows, begin + BLOCK))):
         y, target = Y[p, v], out[p, v]
         if distance[v] > limits[p]:
@@ -82,7 +81,7 @@ def relu_normalize_dropout(
     mask = np.empty(words * 32, Y.dtype)
     p, begin = share // shares, share % shares * BLOCK
     bits = np.empty((1, BLOCK * words), np.uint32)
-    keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), key_0, key_1, keep, digit)
+    keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), 0, key_0, key_1, keep, digit)
     for v in range(U64(begin), U64(min(rows, begin + BLOCK))):
         if distance[v] > limits[p]:
             clear(out[p, v], 0, columns)
@@ -122,7 +121,7 @@ def relu_normalize_dropout_backward(
     mask = np.empty(words * 32, Y.dtype)
     p, begin = share // shares, share % shares * BLOCK
     bits = np.empty((1, BLOCK * words), np.uint32)
-    keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), key_0, key_1, keep, digit)
+    keep_bits(bits, consecutive((p * rows + begin) * words, bits.shape[1]), 0, key_0, key_1, keep, digit)
     for v in range(U64(begin), U64(min(rows, begin + BLOCK))):
         if distance[v] > limits[p]:
             clear(out[p, v], 0, columns)

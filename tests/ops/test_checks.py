@@ -1,4 +1,4 @@
-"""Kernels read memory by what they are told: whatever they cannot take is refused or put right before."""
+"""Kernels read memory by what they are told: other tensors raise an error, or are converted before."""
 
 from collections.abc import Callable
 
@@ -30,7 +30,7 @@ ON_TENSORS: dict[str, Callable[..., torch.Tensor]] = {
 
 
 @pytest.mark.parametrize("name", ON_TENSORS)
-def test_the_order_in_memory_makes_no_difference(name: str, A_hat: Operator, X: Features) -> None:
+def test_the_order_in_memory_makes_no_difference(backend: str, name: str, A_hat: Operator, X: Features) -> None:
     function = ON_TENSORS[name]
     Z = torch.randn(2, A_hat.nodes, 6, dtype=torch.float64)
     torch.testing.assert_close(function(A_hat, X, turned(Z)), function(A_hat, X, Z), rtol=0, atol=0)
@@ -38,12 +38,12 @@ def test_the_order_in_memory_makes_no_difference(name: str, A_hat: Operator, X: 
 
 
 @pytest.mark.parametrize("name", ON_TENSORS)
-def test_another_type_is_refused(name: str, A_hat: Operator, X: Features) -> None:
+def test_another_type_is_refused(backend: str, name: str, A_hat: Operator, X: Features) -> None:
     with pytest.raises(ValueError, match=r"has the shape .* and the type float16; it must be"):
         ON_TENSORS[name](A_hat, X, torch.ones(2, A_hat.nodes, 6, dtype=torch.float16))
 
 
-def test_a_network_says_what_does_not_fit_it(A_hat: Operator, X: Features) -> None:
+def test_a_network_says_what_does_not_fit_it(backend: str, A_hat: Operator, X: Features) -> None:
     nodes, features = X.shape
     network = Network(GCN, features=features, classes=2, powers=1).double()
     network(A_hat, X)

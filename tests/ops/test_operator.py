@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 import torch
-from ngcn.ops._sparse_kernels import FAR
 
 from ngcn.ops import Operator, Reach, propagate
+from ngcn.ops.cpu.sparse_kernels import FAR
 
 POWERS = [(0,), (1,), (5,), (0, 1, 2), (2, 5)]
 
@@ -24,19 +24,19 @@ def randn(*shape: int, requires_grad: bool = False) -> torch.Tensor:
 
 @pytest.mark.parametrize("powers", POWERS)
 @pytest.mark.parametrize("columns", [1, 3, 5, 8, 16, 27, 40, 64, 77, 150])
-def test_equals_dense_powers(A_hat, powers, columns):
+def test_equals_dense_powers(backend, A_hat, powers, columns):
     Z = randn(len(powers), A_hat.nodes, columns)
     torch.testing.assert_close(propagate(A_hat, Z, powers), dense_powers(A_hat, Z, powers))
 
 
 @pytest.mark.parametrize("powers", POWERS)
-def test_gradient(A_hat, powers):
+def test_gradient(backend, A_hat, powers):
     Z = randn(len(powers), A_hat.nodes, 2, requires_grad=True)
     assert torch.autograd.gradcheck(lambda Z: propagate(A_hat, Z, powers), Z)
 
 
 @pytest.mark.parametrize("powers", [(0, 1, 2), (1,), (0, 3)])
-def test_only_what_is_wanted_and_all_of_it(A_hat, powers):
+def test_only_what_is_wanted_and_all_of_it(backend, A_hat, powers):
     """Two layers with a limited reach give the same rows, and the same gradient, as two unlimited ones."""
     rows = np.array([4, 7])
     Z = randn(len(powers), A_hat.nodes, 2, requires_grad=True)
@@ -53,7 +53,7 @@ def test_only_what_is_wanted_and_all_of_it(A_hat, powers):
     torch.testing.assert_close(Z.grad, expected)
 
 
-def test_out_of_reach_is_zero(A_hat):
+def test_out_of_reach_is_zero(backend, A_hat):
     reach = Reach.of(A_hat, np.array([0]), (0, 1))
     result = propagate(A_hat, torch.ones(2, A_hat.nodes, 1, dtype=torch.float64), (0, 1), reach)
     assert (result[1, 1:] == 0).all()
@@ -61,8 +61,6 @@ def test_out_of_reach_is_zero(A_hat):
 
 
 def test_distances_follow_the_inflow():
-    import scipy.sparse as sp
-
     chain = Operator(sp.csr_array(np.diag(np.ones(3), 1)))  # row v takes from v + 1
     np.testing.assert_array_equal(chain.distances(np.array([1]), 9), [9, 0, 1, 2])
     same_bytes = np.array([1, 0], np.int32)
