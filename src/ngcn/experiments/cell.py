@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from ngcn import __version__
 from ngcn.config import Config
 from ngcn.graph import Graph, load_dataset
 from ngcn.model import Model
@@ -102,7 +102,7 @@ class Cell:
             "steps": result.steps,
             "seconds": round(time.process_time() - started, 2),
             "scale_weights": None if weights is None else [round(weight, 4) for weight in weights],
-            "version": version("ngcn"),
+            "version": __version__,
         }
         if self.setup.draws_map:
             outcome["map"] = _map(graph, result.model)
