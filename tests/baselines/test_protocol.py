@@ -13,13 +13,15 @@ from training.conftest import crowds
 from typer.testing import CliRunner, Result
 
 from ngcn import Config, ConfigError, Run, RunError, train, train_seeds
-from ngcn.baselines._learning import Peak
+
 from ngcn.cli import app
 from ngcn.errors import ConfigError
 from ngcn.explain import explain_node
 from ngcn.graph import Graph, load_dataset
 from ngcn.ops.threads import threads_as_before
-from ngcn.registry import baseline_names
+from ngcn.registry import MODELS, baseline_names, load
+
+BASELINES = {name: load(MODELS[name].baseline) for name in baseline_names()}
 
 Ngcn = Callable[..., Result]
 

@@ -1,4 +1,4 @@
-"""`ngcn export`: a model for use without ngcn."""
+"""`ngcn export`: write a model for use without ngcn."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Format(StrEnum):
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
-    format: Annotated[Format, typer.Option(help="torch: plain PyTorch. onnx: not possible; says why.")],
+    format: Annotated[Format, typer.Option(help="torch: plain PyTorch. onnx is not supported.")],
     out: Annotated[Path | None, typer.Option(help="The folder to write.", show_default="RUN/torch")] = None,
 ) -> None:
     """Write the best seed of a run as a file of plain PyTorch and its parameters, for use without ngcn.
 
-    The folder holds model.py, whose first lines say how to use it, and model.pt.
+    The folder contains model.py, which starts with instructions, and model.pt.
 
     Example: [bold]ngcn export runs/cora-ngcn-attention-K6-r4 --format torch[/bold]
     """
@@ -37,8 +37,8 @@ def export(
         opened = Run.open(run)
     if format is Format.onnx:
         raise ModelError(
-            "There is no ONNX export: ONNX has no product with a sparse matrix, and with a dense Â of nodes x nodes "
-            "only small graphs would fit; use --format torch."
+            "ONNX is not supported: it has no product with a sparse matrix, and a dense Â fits into memory for small "
+            "graphs only; use --format torch."
         )
     folder = out or opened.folder / "torch"
     export_torch(opened.model(), folder)

@@ -1,4 +1,4 @@
-"""`ngcn train`: from a graph to a run folder, with the scores on the screen."""
+"""`ngcn train`: train a model and write a run folder. The options come from the fields of `Config`."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def _option(flag: str, panel: str, help: str, default: str = "", **more: Any) ->
 
 
 def _default(setting: Field) -> str:
-    """The default to show for a setting; where models differ, that of the default model."""
+    """The default to show for a setting; that of the default model if models differ."""
     value, own = setting.default, MODELS[DEFAULT_MODEL].defaults
     if setting.name in SHARED:
         value = own.get(setting.name, SHARED[setting.name])
@@ -58,7 +58,7 @@ def _parameter(setting: Field, kind: Any) -> Parameter:
 
 
 def _signature() -> Signature:
-    """The options of `ngcn train`: a graph, all settings of `Config`, and those of the run."""
+    """The parameters of `ngcn train`: a graph, all settings of `Config`, and the options of the run."""
     kinds = get_type_hints(Config)
     order = {panel: place for place, panel in enumerate(("Model", "Training", "Data"))}
     settings = sorted((f for f in fields(Config) if f.name != "dataset"), key=lambda f: order[f.metadata["panel"]])
@@ -107,7 +107,7 @@ def train(
         if not config and (out / "config.yaml").exists():
             settings = Config.from_file(out / "config.yaml", **_given(nodes, options))
         elif not (out / "config.yaml").exists():
-            _screen.note(f"There is no run in {out} yet: starting at the beginning.")
+            _screen.note(f"There is no run in {out} yet; starting a new one.")
     if out:
         Run.check(out, settings, resume)  # before anything that takes time
         if (out / "config.yaml").exists():
@@ -118,8 +118,8 @@ def train(
         _screen.note(f"{settings.dataset}: {DATASETS[settings.dataset].description}")
     if ignores_values(graph, settings):
         _screen.note(
-            f"{graph.name}: the values of features are ignored, only which features a node has counts; --features "
-            "standard, row or none keeps the values."
+            f"{graph.name}: the features are read as a bag of words, which ignores their values; --features standard, row "
+            "or none keeps the values."
         )
     with _screen.progress(settings) as on_progress:
         run = train_seeds(graph, settings, out, resume=resume, threads=threads, on_progress=on_progress)
@@ -170,9 +170,9 @@ def _settings(given: dict[str, Any], config: Path | None, out: Path | None, resu
 
 
 def _announce(run: Any) -> None:
-    """Say how far a run is that is about to be resumed."""
+    """Print the progress of a run that is about to be resumed."""
     if all(map(run.finished, run.seeds)):
-        _screen.note(f"The run in {run.folder} is finished: there is nothing left to do.")
+        _screen.note(f"The run in {run.folder} is finished already.")
     else:
         taken, steps = sum(map(run.steps_taken, run.seeds)), run.config.progress_steps * run.config.seeds
         _screen.note(f"The run in {run.folder} continues after {taken} of {steps} steps.")
