@@ -61,7 +61,9 @@ class Model(nn.Module):
         """The normalised adjacency: undirected, with the larger weight of both directions, and with self-loops."""
         edges = edges.long()  # nodes * nodes may exceed 32 bits
         if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < nodes:
-            raise ValueError(f"edges must be indices from 0 to {nodes - 1}, not {int(edges.min())} to {int(edges.max())}.")
+            raise ValueError(
+                f"edges must be indices from 0 to {nodes - 1}, not {int(edges.min())} to {int(edges.max())}."
+            )
         once, number = torch.unique(edges[0] * nodes + edges[1], return_inverse=True)
         weight = torch.ones(len(once))
         if weights is not None:  # duplicate edges are summed

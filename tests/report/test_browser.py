@@ -78,7 +78,9 @@ def test_a_bar_of_a_probability_is_as_wide_as_it_is_probable(page: Path, open_pa
     browser.find_element(By.ID, "search").send_keys(data["nodes"]["id"][0], Keys.ENTER)
     track = browser.find_element(By.CSS_SELECTOR, "#node .track")
     bar = track.find_element(By.TAG_NAME, "i")
-    assert bar.size["width"] / track.size["width"] == pytest.approx(data["nodes"]["probabilities"][0][1] / 1000, abs=0.02)
+    assert bar.size["width"] / track.size["width"] == pytest.approx(
+        data["nodes"]["probabilities"][0][1] / 1000, abs=0.02
+    )
 
 
 def test_a_node_without_precomputed_reasons_says_so_and_gives_the_command(page: Path, open_page: Open) -> None:

@@ -11,8 +11,7 @@ from ngcn.cli import _screen
 app = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode="rich",
-    help="List the datasets with their sizes and locations.\n\n"
-    "Example: [bold]ngcn datasets fetch pubmed[/bold]",
+    help="List the datasets with their sizes and locations.\n\nExample: [bold]ngcn datasets fetch pubmed[/bold]",
 )
 
 

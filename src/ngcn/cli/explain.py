@@ -72,9 +72,7 @@ def _show_votes(why: Explanation, console: Console) -> None:
         if vote.weight is None or vote.opinion is None:
             table.add_row(power, f"{vote.contribution:+.2f}", bar)
         else:
-            table.add_row(
-                power, f"{vote.weight:.3f}", percent(vote.opinion, 1), percent(vote.contribution, 1), bar
-            )
+            table.add_row(power, f"{vote.weight:.3f}", percent(vote.opinion, 1), percent(vote.contribution, 1), bar)
     console.print(table)
     score = f"{why.score:+.2f}"
     console.print(

@@ -50,7 +50,8 @@ class Setup:
         given = {
             f.name: value
             for f in fields(Config)
-            if f.name not in ("dataset", "seed", "seeds") and (value := getattr(self.config, f.name)) not in (f.default, {})
+            if f.name not in ("dataset", "seed", "seeds")
+            and (value := getattr(self.config, f.name)) not in (f.default, {})
         }
         given |= {"removed": self.removed} if self.removed else {}
         given |= {"map": True} if self.draws_map else {}

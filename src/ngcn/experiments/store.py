@@ -139,6 +139,4 @@ def _blamed(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        raise RunError(
-            f"{path} is damaged; restore it from a copy, or delete it to train its cells again."
-        ) from None
+        raise RunError(f"{path} is damaged; restore it from a copy, or delete it to train its cells again.") from None
