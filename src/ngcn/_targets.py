@@ -45,8 +45,8 @@ class Targets:
             known = ~unlabelled
         if y.dtype.kind in "USO" and "-1" in y.tolist():
             warnings.warn(
-                "The text '-1' in y is read as a class. For unlabelled nodes use the number -1 in an object array, such as "
-                "np.where(known, y.astype(object), -1).",
+                "The text '-1' in y is read as a class. For unlabelled nodes use the number -1 in an object array, "
+                "such as np.where(known, y.astype(object), -1).",
                 stacklevel=3,
             )
         if not known.any():

@@ -32,9 +32,9 @@ Data = Any  # an array, a scipy sparse matrix or a DataFrame, as scikit-learn ta
 class NGCNClassifier(ClassifierMixin, BaseEstimator):
     """N-GCN as a semi-supervised classifier.
 
-    Without a graph, every row of X is linked to its nearest neighbours. Dense features are standardised for the network,
-    unless ``features`` sets another preparation; for the neighbour graph they are standardised if their units seem to
-    differ (the standard deviation of a column is more than 10 times the median).
+    Without a graph, every row of X is linked to its nearest neighbours. Dense features are standardised for the
+    network, unless ``features`` sets another preparation; for the neighbour graph they are standardised if their units
+    seem to differ (the standard deviation of a column is more than 10 times the median).
 
     Args:
         model: a network by name, such as ngcn, nsage, gcn, sage or dcnn.
@@ -110,8 +110,8 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         Args:
             X: ``(nodes, features)``; or a :class:`~ngcn.Graph`. Its training nodes are fitted, its validation nodes, if
                 any, select the best step, and its other labels are not used.
-            y: ``(nodes,)`` labels with -1 for unlabelled (for text labels, in an object array); or for multi-label a 0/1
-                matrix ``(nodes, classes)``, with rows of -1. A y of only -1 and 1 has two classes.
+            y: ``(nodes,)`` labels with -1 for unlabelled (for text labels, in an object array); or for multi-label a
+                0/1 matrix ``(nodes, classes)``, with rows of -1. A y of only -1 and 1 has two classes.
             adjacency: ``(nodes, nodes)`` edge weights, sparse or dense; if None, nearest neighbours are linked.
         """
         random = check_random_state(self.random_state)
@@ -129,7 +129,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
 
         if ignores_values(graph, config):
             warnings.warn(
-                "X is sparse, and features='auto' reads it as a bag of words, which ignores the values. "
+                "X is sparse, and features='auto' uses which features a node has, not their values. "
                 "features='standard', 'row' or 'none' keeps the values; 'bag' silences this warning.",
                 stacklevel=2,
             )
@@ -165,8 +165,8 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
             return self._distributions(_unlabelled(adjacency, X))
         if self._neighbours is None:
             raise GraphError(
-                "The model was fitted on a given graph, so new nodes need edges: pass adjacency, or a Graph. The labels of "
-                "the nodes of that graph are in transduction_."
+                "The model was fitted on a given graph, so new nodes need edges: pass adjacency, or a Graph. The "
+                "labels of the nodes of that graph are in transduction_."
             )
         joined = self._join(X)
         return self._distributions(joined, np.arange(joined.nodes - X.shape[0], joined.nodes), directed=True)

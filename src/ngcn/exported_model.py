@@ -6,9 +6,9 @@
     p = model(X, edges)                        # (nodes, classes) probabilities
     names = [model.classes[c] for c in p.argmax(dim=1)]
 
-X is a ``(nodes, features)`` tensor of raw features, in the order of ``model.features``; edges is a ``(2, edges)`` tensor
-of node indices, each edge in one or both directions; optional edge weights are an ``(edges,)`` tensor. Written by
-`ngcn export` (https://arxiv.org/abs/1802.08888).
+X is a ``(nodes, features)`` tensor of raw features, in the order of ``model.features``; edges is a ``(2, edges)``
+tensor of node indices, each edge in one or both directions; optional edge weights are an ``(edges,)`` tensor. Written
+by `ngcn export` (https://arxiv.org/abs/1802.08888).
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Model(nn.Module):
     Tower t applies the k-th power of the normalised adjacency in each of its layers, where k is ``powers[t]``.
 
     ``tensors`` has a ``(towers, inputs, outputs)`` weight for each layer, ``layers_0``, ...; for SAGE also those of the
-    node itself, ``own_0``, ...; the weights of a fully-connected classifier, ``classifier_0``, ..., or the ``scores`` of
-    the towers in a mixture; ``mean`` and ``deviation`` for standardised features.
+    node itself, ``own_0``, ...; the weights of a fully-connected classifier, ``classifier_0``, ..., or the ``scores``
+    of the towers in a mixture; ``mean`` and ``deviation`` for standardised features.
     """
 
     def __init__(self, settings: dict[str, Any], tensors: dict[str, Tensor]) -> None:

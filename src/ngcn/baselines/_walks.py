@@ -92,8 +92,8 @@ def _walk(
     factors: np.ndarray,
     walks: np.ndarray,
 ) -> None:
-    """``ends[e]`` is the sum of the weights before edge e. Steps of node2vec use rejection sampling: a plain step is accepted
-    with a probability proportional to its factor. This needs no tables of pairs of edges."""
+    """``ends[e]`` is the sum of the weights before edge e. Steps of node2vec use rejection sampling: a plain step is
+    accepted with a probability proportional to its factor. This needs no tables of pairs of edges."""
     back, away = factors[0], factors[1]
     most = max(1.0, back, away)
     length = walks.shape[1]

@@ -8,9 +8,9 @@ r"""DeepWalk: skip-gram embeddings of the nodes in random walks, classified by l
 with P a hierarchical softmax, by gensim. With p or q other than 1 the walks are those of node2vec (A. Grover and J.
 Leskovec, KDD 2016). The embeddings use neither features nor labels.
 
-Settings: length, window and dimensions are those of the DeepWalk paper, which has 80 walks per node instead of 10. C was
-chosen on validation accuracy (docs/baselines.md). gensim runs on one thread, since its results are not reproducible on
-several; the walks run in parallel.
+Settings: length, window and dimensions are those of the DeepWalk paper, which has 80 walks per node instead of 10. C
+was chosen on validation accuracy (docs/baselines.md). gensim runs on one thread, since its results are not reproducible
+on several; the walks run in parallel.
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ class DeepWalk(Baseline):
     def predict_proba(self, graph: Graph) -> np.ndarray:
         if graph.nodes != len(self.vectors_):
             raise ConfigError(
-                f"DeepWalk can only predict the {len(self.vectors_)} nodes that it was fitted on, but {graph.name!r} has "
-                f"{graph.nodes}; fit it on this graph."
+                f"DeepWalk can only predict the {len(self.vectors_)} nodes that it was fitted on, but {graph.name!r} "
+                f"has {graph.nodes}; fit it on this graph."
             )
         p = self.classifier_.predict_proba(self.vectors_)
         if graph.multilabel:

@@ -7,8 +7,8 @@ order and iterations as in T. Kipf and M. Welling, ICLR 2017.)
 .. math:: y_i \leftarrow \arg\max_c \; p_c\big(x_i, \mathrm{stat}\{y_j : j \in N(i)\}\big), \qquad
     p = \mathrm{softmax}\big(W_x x_i + W_s \, \mathrm{stat} + b\big)
 
-``stat`` is the count or the proportion of the neighbours with each class. With ``soft``, :math:`y_i` is p itself instead
-of its arg max. Both classifiers are scikit-learn's logistic regression; rows of X are divided by their length.
+``stat`` is the count or the proportion of the neighbours with each class. With ``soft``, :math:`y_i` is p itself
+instead of its arg max. Both classifiers are scikit-learn's logistic regression; rows of X are divided by their length.
 
 Settings: chosen on validation accuracy, the same for all datasets (docs/baselines.md).
 """

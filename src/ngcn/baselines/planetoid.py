@@ -11,8 +11,8 @@ from the training labels. Training starts with the first of two losses and then 
     P(\cdot \mid x, e) = \mathrm{softmax}([\mathrm{softmax}(x U) \mid \mathrm{softmax}(e V)] \, T)
 
 In the transductive variant e is a parameter of each node. Only the contexts train it; the classifier takes it as a unit
-vector. In the inductive variant :math:`e = x W`, so that new graphs can be predicted; test nodes are in no context. As in
-the authors' code, the two inner softmaxes have their own cross entropies in the loss.
+vector. In the inductive variant :math:`e = x W`, so that new graphs can be predicted; test nodes are in no context. As
+in the authors' code, the two inner softmaxes have their own cross entropies in the loss.
 
 Settings: 50 dimensions as in the authors' code; the others were chosen on validation accuracy (docs/differences.md).
 """
@@ -141,10 +141,10 @@ def sample_contexts(
 ) -> tuple[Tensor, Tensor, Tensor]:
     """Algorithm 1 of the Planetoid paper, for ``settings.contexts`` contexts at once: nodes i, nodes c, and signs.
 
-    A context is positive (sign 1) with probability ``positive``, else negative (-1). Independently, it comes from a walk
-    with probability ``walked``, else from the training labels. From a walk, a positive context is two nodes less than
-    ``window`` steps apart; a negative one is the first of them and a random node with edges. From labels, it is two
-    training nodes: of the same class if positive, of different classes if negative.
+    A context is positive (sign 1) with probability ``positive``, else negative (-1). Independently, it comes from a
+    walk with probability ``walked``, else from the training labels. From a walk, a positive context is two nodes less
+    than ``window`` steps apart; a negative one is the first of them and a random node with edges. From labels, it is
+    two training nodes: of the same class if positive, of different classes if negative.
     """
     sign = np.where(random.random(settings.contexts) < settings.positive, 1.0, -1.0)
     linked = np.diff(W.indptr).nonzero()[0]

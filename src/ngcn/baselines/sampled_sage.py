@@ -10,8 +10,8 @@ layers samples a fixed number of neighbours, N(v), of each node v that the batch
 
 and a linear layer on the last h gives the logits. There are no parameters per node, so new graphs can be predicted.
 
-Settings: sample sizes, batch size and learning rate are the authors'. Fewer hidden units and steps make training faster,
-and dropout helps with few labels.
+Settings: sample sizes, batch size and learning rate are the authors'. Fewer hidden units and steps make training
+faster, and dropout helps with few labels.
 """
 
 from __future__ import annotations

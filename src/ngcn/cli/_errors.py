@@ -73,13 +73,15 @@ def as_options(message: str) -> str:
 
     >>> as_options("train with `one_hot=['town', 'job']`, or `multilabel=True`; see `edges`")
     'train with --one-hot town --one-hot job, or --multilabel; see --edges'
-    >>> as_options("add a line such as `dataset: cora`")
-    'add a line such as `dataset: cora`'
+    >>> as_options("continue it with `resume=True`"), as_options("add a line such as `dataset: cora`")
+    ('continue it with `ngcn train --resume --out RUN`', 'add a line such as `dataset: cora`')
     """
 
     def option(found: re.Match[str]) -> str:
         if found["name"] not in OPTIONS:
             return found[0]
+        if found["name"] == "resume":
+            return "`ngcn train --resume --out RUN`"  # an option of no other command
         flag, value = f"--{found['name'].replace('_', '-')}", found["value"]
         if value in (None, "True"):
             return flag

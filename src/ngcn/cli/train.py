@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import Field, fields
 from inspect import Parameter, Signature
 from pathlib import Path
@@ -118,7 +119,7 @@ def train(
         _screen.note(f"{settings.dataset}: {DATASETS[settings.dataset].description}")
     if ignores_values(graph, settings):
         _screen.note(
-            f"{graph.name}: the features are read as a bag of words, which ignores their values; --features standard, row "
+            f"{graph.name}: --features auto uses which features a node has, not their values; --features standard, row "
             "or none keeps the values."
         )
     with _screen.progress(settings) as on_progress:
@@ -151,11 +152,12 @@ def _given(nodes: str | None, options: dict[str, Any]) -> dict[str, Any]:
 def _settings(given: dict[str, Any], config: Path | None, out: Path | None, resume: bool) -> Config:
     """The settings of the command line and the config file. A run to resume has its own."""
     if config:
+        settings = Config.from_file(config, **given)
         if "dataset" not in given and "dataset" not in read_yaml(config):
             raise ConfigError(
                 f"{config} names no dataset; add a line such as `dataset: cora`, or name a graph to train on."
             )
-        return Config.from_file(config, **given)
+        return settings
     if "dataset" in given:
         return Config(**given)
     if not resume:
@@ -181,9 +183,10 @@ def _announce(run: Any) -> None:
 def _name_and_value(text: str) -> tuple[str, Any]:
     """``alpha=0.9``: the value is read as in a config file."""
     name, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigError(f"--set takes NAME=VALUE, such as alpha=0.9, not {text!r}.")
-    return name.strip(), parse_value(value)
+    with suppress(ConfigError):
+        if equals:
+            return name.strip(), parse_value(value)
+    raise ConfigError(f"--set takes NAME=VALUE, such as alpha=0.9, not {text!r}.")
 
 
 def _powers(text: str) -> Any:

@@ -1,7 +1,7 @@
 """The paper's tables and figures, one file each, on one resumable store of results.
 
-An experiment is a module with ``TITLE``, ``cells(plan)`` (the trainings) and ``parts(store, plan)`` (the results). A cell
-that several experiments share is trained once.
+An experiment is a module with ``TITLE``, ``cells(plan)`` (the trainings) and ``parts(store, plan)`` (the results). A
+cell that several experiments share is trained once.
 """
 
 from collections.abc import Sequence

@@ -35,7 +35,7 @@ def setup(dataset: str, model: str, **settings: Any) -> Setup:
 
 
 def sweep(dataset: str, model: str, quick: bool = False) -> list[Setup]:
-    """N-GCN or N-SAGE for all K, r and classifiers, attention with and without a loss per tower; one of them if quick."""
+    """N-GCN or N-SAGE for all K, r and classifiers, attention with and without a loss per tower; one if quick."""
     if quick:
         return [setup(dataset, model, **QUICK)]
     ways = [("fc", False), ("attention", False), ("attention", True)]

@@ -71,8 +71,8 @@ def paper_rule(groups: Sequence[Runs]) -> Outcome:
 
 
 def chosen(groups: Sequence[Runs]) -> Runs:
-    """The configuration with the best mean validation score. It must have at least half as many seeds as the others, since
-    the mean of few seeds varies more."""
+    """The configuration with the best mean validation score. It must have at least half as many seeds as the others,
+    since the mean of few seeds varies more."""
     most = max(map(len, groups))
     return max((runs for runs in groups if 2 * len(runs) >= most), key=lambda runs: runs.val)
 

@@ -53,8 +53,8 @@ def runs_at(store: Store, model: str, dataset: str, K: int, r: int, plan: Plan) 
 
 def parts(store: Store, plan: Plan) -> list[Part]:
     return [
-        "Mean and standard deviation of the test accuracy over seeds. At each point the classifier with the better mean "
-        "validation accuracy is shown: attention (filled marker) or fc (hollow marker). K = 1 is a mixture of r models "
+        "Mean and standard deviation of the test accuracy over seeds. Each point shows the classifier with the better "
+        "mean validation accuracy: attention (filled marker) or fc (hollow marker). K = 1 is a mixture of r models "
         "on Â, without random walks. The panels have different scales.",
         Figure(
             "sensitivity",

@@ -99,8 +99,8 @@ class Store:
     def claim(self, cell: Cell) -> Iterator[bool]:
         """Hold a cell, so that no other process trains it. Yields False if another process holds it.
 
-        This locks one byte of a file, at an offset given by the key. The system releases the lock when the process ends,
-        for any reason. A process can hold one cell at a time: closing the file releases all of its locks.
+        This locks one byte of a file, at an offset given by the key. The system releases the lock when the process
+        ends. A process can hold one cell at a time: closing the file releases all of its locks.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".claims").open("a") as file:

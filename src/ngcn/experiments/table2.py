@@ -54,8 +54,8 @@ def parts(store: Store, plan: Plan) -> list[Part]:
     return [
         "**Paper's rule**: the test score of the run with the highest validation score, of all seeds of all "
         "configurations (N-GCN and N-SAGE: r in 1, 2, 4; K in 2 to 6; fc, attention, or attention with a loss per "
-        "tower; DCNN: K in 2 to 6). Ties go to the configuration with the best mean validation score, then to the first "
-        "seed. "
+        "tower; DCNN: K in 2 to 6). Ties go to the configuration with the best mean validation score, then to the "
+        "first seed. "
         "**Mean**: test score over the seeds of the configuration with the best mean validation score, shown under "
         "**chosen**; a configuration with less than half as many seeds as the others cannot be chosen. "
         "All in %; **Δ** is the difference from the published number. **Runs**: finished trainings, with the total if "

@@ -41,7 +41,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
             ["ours, mean", *map(str, ours)],
         ]
     return [
-        f"GCN and SAGE with {HIDDEN} hidden units per layer and 2, 3 or 4 layers: test accuracy in %, {SEEDS} seeds when "
-        "complete.",
+        f"GCN and SAGE with {HIDDEN} hidden units per layer and 2, 3 or 4 layers: test accuracy in %, {SEEDS} seeds "
+        "when complete.",
         Table("Deeper GCN and SAGE", ["", "64×C", "64×64×C", "64×64×64×C"], rows),
     ]

@@ -27,8 +27,8 @@ def cells(plan: Plan) -> list[Cell]:
 
 def parts(store: Store, plan: Plan) -> list[Part]:
     shown: list[Part] = [
-        "N-GCN on Cora with a classifier of two fully-connected layers: the output of the first one before ReLU, reduced "
-        "to 50 dimensions by PCA, then to two by t-SNE. Each dot is a paper, coloured by its class."
+        "N-GCN on Cora with a classifier of two fully-connected layers: the output of the first one before ReLU, "
+        "reduced to 50 dimensions by PCA, then to two by t-SNE. Each dot is a paper, coloured by its class."
     ]
     found = store.outcomes(cells(plan))
     if found:

@@ -40,13 +40,15 @@ def explain_node(
         >>> round(sum(vote.contribution for vote in why.votes) - why.probability, 6)
         0.0
     """
-    if not isinstance(run, Model):
-        run = run if isinstance(run, Run) else Run.open(run)
-        graph = run.graph() if graph is None else graph
+    if not isinstance(run, Model | Run):
+        run = Run.open(run)
+    model = run if isinstance(run, Model) else run.model()
+    _ = model.network  # raises an error for a baseline, before the graph is loaded
     if graph is None:
-        raise GraphError("A model explains the nodes of a graph; pass one.")
-    explainer = Explainer(run if isinstance(run, Model) else run.model(), graph)
-    return explainer.explain(find_node(graph, node), label)
+        if isinstance(run, Model):
+            raise GraphError("A model explains the nodes of a graph; pass one as `graph`.")
+        graph = run.graph()
+    return Explainer(model, graph).explain(find_node(graph, node), label)
 
 
 class Explainer:

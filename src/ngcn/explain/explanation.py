@@ -61,8 +61,8 @@ class Ring:
 class Feature:
     """The effect of one feature on the class.
 
-    ``points`` and ``without`` are as in :class:`Neighbour`, for this feature set to 0 at every node. ``own`` is the part
-    of the points that is due to the explained node itself.
+    ``points`` and ``without`` are as in :class:`Neighbour`, for this feature set to 0 at every node. ``own`` is the
+    part of the points that is due to the explained node itself.
     """
 
     name: str

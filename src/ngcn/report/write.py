@@ -37,6 +37,7 @@ def write_report(
     """
     run = run if isinstance(run, Run) else Run.open(run)
     path = Path(out) if out else run.folder / "report.html"
+    _ = run.model().network  # raises an error for a baseline, before the graph is loaded
     data = gather(run, run.graph() if graph is None else graph, explain, on_progress or (lambda _: None))
     write_text(path, render(data))
     return path
