@@ -61,7 +61,7 @@ def test_same_seed_same_vectors_in_another_process() -> None:
     """Names are hashed with a key that differs between processes; it must not matter."""
     program = (
         "import networkx as nx, numpy as np, scipy.sparse as sp;"
-        "from ngcn.baselines import DeepWalk; from ngcn.graph import Graph;"
+        "from ngcn.baselines.deepwalk import DeepWalk; from ngcn.graph import Graph;"
         "A = sp.csr_array(nx.to_scipy_sparse_array(nx.karate_club_graph())); no = np.zeros(34, bool);"
         "Z = DeepWalk(dimensions=4, walks=2).embed(Graph(A, np.eye(34), np.zeros(34, int), no, no, no), seed=5);"
         "print(Z.tobytes().hex())"
@@ -77,12 +77,12 @@ def test_same_seed_same_vectors_in_another_process() -> None:
 def test_other_nodes_are_refused(cliques: Graph, path: Graph) -> None:
     deepwalk = DeepWalk(**SETTINGS)
     deepwalk.fit(cliques, seed=0)
-    with pytest.raises(ConfigError, match="knows the 20 nodes that it was fitted on and no others"):
+    with pytest.raises(ConfigError, match="can only predict the 20 nodes that it was fitted on"):
         deepwalk.predict_proba(path)
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"p must be above 0, not 0\.0"):
+    with pytest.raises(ConfigError, match=r"p must be a number above 0, not 0\.0"):
         DeepWalk(p=0.0)
 
 

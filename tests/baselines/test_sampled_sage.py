@@ -102,5 +102,5 @@ def test_same_seed_same_answer_with_small_batches_and_several_labels() -> None:
 
 
 def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(ConfigError, match="batch must be 1 or more, not 0"):
+    with pytest.raises(ConfigError, match="batch must be a whole number of 1 or more, not 0"):
         SageLSTM(batch=0)
