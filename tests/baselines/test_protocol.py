@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,13 +14,12 @@ from training.conftest import crowds
 from typer.testing import CliRunner, Result
 
 from ngcn import Config, Model, ModelError, Run, train, train_seeds
-from ngcn.baselines._learning import val_score
+from ngcn.baselines._learning import fit_network
 from ngcn.cli import app
 from ngcn.errors import ConfigError
 from ngcn.graph import Graph, load_dataset
 from ngcn.ops.threads import threads_as_before
 from ngcn.registry import MODELS, baseline_names, load
-from ngcn.training.selection import Selection
 
 BASELINES = {name: load(MODELS[name].baseline) for name in baseline_names()}
 
@@ -123,13 +123,15 @@ def test_the_same_seed_gives_the_same_bits_on_two_threads(name: str, settings: d
 
 
 def test_a_tie_keeps_the_parameters_of_the_earlier_step(path: Graph) -> None:
-    module = nn.Linear(1, 1)
-    selection = Selection()
-    for step, weight in enumerate((1.0, 2.0), 1):
-        nn.init.constant_(module.weight, weight)
-        selection.offer(step, val_score(torch.zeros(int(path.val.sum()), path.classes), path), module)
-    selection.restore(module)
-    assert module.weight.item() == 1.0
+    module, weights = nn.Linear(1, 1, bias=False), []
+
+    def val_logits() -> torch.Tensor:
+        weights.append(module.weight.item())
+        return torch.zeros(int(path.val.sum()), path.classes)
+
+    settings = SimpleNamespace(steps=2, lr=0.1, l2=0.0)
+    fit_network(settings, module, path, lambda: module.weight.square().sum(), val_logits)
+    assert module.weight.item() == weights[0] != weights[1]
 
 
 def test_another_graph_of_the_same_size_raises_an_error(tmp_path: Path) -> None:

@@ -27,14 +27,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, logsigmoid
 
-from ngcn.baselines._learning import FeatureLinear, as_input, val_score
+from ngcn.baselines._learning import FeatureLinear, as_input, fit_network
 from ngcn.baselines._walks import random_walks
 from ngcn.baselines.protocol import Baseline
 from ngcn.errors import ConfigError
 from ngcn.graph import Graph
 from ngcn.ops import Features, undirected
 from ngcn.scoring import probabilities
-from ngcn.training.selection import Selection
 
 
 @dataclass(kw_only=True)
@@ -76,23 +75,19 @@ class Planetoid(Baseline):
         rows, labels = graph.train.nonzero()[0], torch.from_numpy(graph.labels[graph.train])
         self.network_ = network = PlanetoidNetwork(graph, self.dimensions, self.dropout, inductive=self.inductive)
         adam = torch.optim.Adam(network.parameters(), lr=self.lr)
-        of_classes = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
-        selection = Selection()
-        for step in range(self.pretraining + self.steps):
-            network.train()
-            adam.zero_grad()
+
+        def train_contexts() -> None:
             network.context_loss(X, *sample_contexts(graph, W, self, random)).backward()
             adam.step()
-            if step < self.pretraining:
-                continue
-            of_classes.zero_grad()
-            torch.stack([cross_entropy(logits[rows], labels) for logits in network(X)]).sum().backward()
-            of_classes.step()
-            network.eval()
-            with torch.no_grad():
-                selection.offer(step, val_score(network(X)[-1][graph.val], graph), network)
-        selection.restore(network)
-        network.eval()
+            adam.zero_grad()
+
+        def class_loss() -> Tensor:
+            train_contexts()
+            return torch.stack([cross_entropy(logits[rows], labels) for logits in network(X)]).sum()
+
+        for _ in range(self.pretraining):
+            train_contexts()
+        fit_network(self, network, graph, class_loss, lambda: network(X)[-1][graph.val])
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         if not self.inductive and graph.nodes != self.network_.context.num_embeddings:

@@ -16,6 +16,7 @@ faster, and dropout helps with few labels.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -24,13 +25,12 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from ngcn.baselines._learning import FeatureLinear, as_input, val_score
+from ngcn.baselines._learning import FeatureLinear, as_input, fit_network
 from ngcn.baselines._walks import random_walks
 from ngcn.baselines.protocol import Baseline
 from ngcn.graph import Graph
 from ngcn.ops import Features, undirected
 from ngcn.scoring import cross_entropy, probabilities
-from ngcn.training.selection import Selection
 
 
 class PoolAggregator(nn.Module):
@@ -144,30 +144,29 @@ class _SampledSage(Baseline):
         self.network_ = network = SageNetwork(
             self.aggregator, X.shape[1], self.hidden, graph.classes, (self.first, self.second), self.dropout
         )
-        adam = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
-        selection = Selection()
-        waiting = np.empty(0, dtype=np.int64)
-        for step in range(1, self.steps + 1):
-            if not len(waiting):
-                waiting = random.permutation(train)
-            rows, waiting = waiting[: self.batch], waiting[self.batch :]
-            network.train()
-            adam.zero_grad()
-            cross_entropy(network(X, W, rows, random), torch.from_numpy(graph.labels[rows])).backward()
-            adam.step()
-            if step % self.check == 0 or step == self.steps:
-                network.eval()
-                with torch.no_grad():
-                    logits = network(X, W, val, np.random.default_rng(0))  # the same neighbours each time
-                selection.offer(step, val_score(logits, graph), network)
-        selection.restore(network)
-        network.eval()
+        batches = _batches(train, self.batch, random)
+
+        def loss() -> Tensor:
+            rows = next(batches)
+            return cross_entropy(network(X, W, rows, random), torch.from_numpy(graph.labels[rows]))
+
+        def val_logits() -> Tensor:
+            return network(X, W, val, np.random.default_rng(0))  # the same neighbours each time
+
+        fit_network(self, network, graph, loss, val_logits)
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         with torch.no_grad():
             nodes, random = np.arange(graph.nodes), np.random.default_rng(0)
             logits = self.network_(graph.features, undirected(graph.adjacency), nodes, random)
         return probabilities(logits, graph.multilabel).numpy()
+
+
+def _batches(nodes: np.ndarray, size: int, random: np.random.Generator) -> Iterator[np.ndarray]:
+    """Batches of the nodes, in a new random order in each epoch."""
+    while True:
+        order = random.permutation(nodes)
+        yield from np.split(order, range(size, len(order), size))
 
 
 @dataclass(kw_only=True)

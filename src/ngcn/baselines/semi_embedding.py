@@ -24,12 +24,11 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from ngcn.baselines._learning import FeatureLinear, as_input, val_score
+from ngcn.baselines._learning import FeatureLinear, as_input, fit_network
 from ngcn.baselines.protocol import Baseline
 from ngcn.graph import Graph
 from ngcn.ops import Features, undirected
 from ngcn.scoring import cross_entropy, probabilities
-from ngcn.training.selection import Selection
 
 
 @dataclass(kw_only=True)
@@ -55,23 +54,15 @@ class SemiEmbedding(Baseline):
         near_weights = torch.from_numpy(edges.data.astype(np.float32))
         rows, labels = graph.train.nonzero()[0], torch.from_numpy(graph.labels[graph.train])
         self.network_ = network = TwoLayers(graph.features.shape[1], self.hidden, graph.classes, self.dropout)
-        adam = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
-        selection = Selection()
-        for step in range(1, self.steps + 1):
-            network.train()
-            adam.zero_grad()
+
+        def loss() -> Tensor:
             g, f = network(X)
             far = random_non_edges(W, near.shape[1], random)
-            total = cross_entropy(f[rows], labels) + self.weight * embedding_loss(
+            return cross_entropy(f[rows], labels) + self.weight * embedding_loss(
                 g, near, near_weights, far, self.margin
             )
-            total.backward()
-            adam.step()
-            network.eval()
-            with torch.no_grad():
-                selection.offer(step, val_score(network(X)[1][graph.val], graph), network)
-        selection.restore(network)
-        network.eval()
+
+        fit_network(self, network, graph, loss, lambda: network(X)[1][graph.val])
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         with torch.no_grad():

@@ -52,9 +52,7 @@ def reproduce(
 
     Example: [bold]ngcn reproduce table2 --quick[/bold]
     """
-    names = _names(what)
-    results = results.resolve() if results.name in ("", "..") else results
-    page = results.parent / f"{results.name or 'results'}.md"
+    names, (results, page) = _names(what), _paths(results)
     with _screen.busy("Loading torch"):
         from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of
         from ngcn.experiments.cost import Estimate
@@ -76,21 +74,19 @@ def reproduce(
         _show_plan(names, plan, missing, estimate)
         print(f"Total, without duplicates: {total}.")
         return
-    if draw and not len(store):
-        raise ConfigError(f"{results} has no results to draw; leave out --draw to train.")
-    failed = {}
-    if missing and not draw:
+    failed: dict[str, str] = {}
+    if draw:
+        if not len(store):
+            raise ConfigError(f"{results} has no results to draw; leave out --draw to train.")
+    elif missing:
         _check_writable(results, page)
         _screen.note(f"{total}.")
         failed = _train(missing, store, jobs, estimate.cores)
     store.write_summary()
     write_page(page, store, Plan(_datasets(None)))  # the whole page, whatever WHAT is
-    _show_results(names, store, plan)
-    for name, why in failed.items():
-        _screen.note(f"{name} failed: {why}")
+    _show_results(names, store, plan, failed)
     print(f"Results: {page}")
-    if failed:
-        raise typer.Exit(1)
+    raise typer.Exit(1 if failed else 0)
 
 
 def _names(what: list[str]) -> list[str]:
@@ -99,6 +95,12 @@ def _names(what: list[str]) -> list[str]:
         if name not in (*WHAT, "all"):
             raise ConfigError(f"There is no experiment {name!r}; choose from {', '.join(WHAT)}, or all.")
     return [name for name in WHAT if name in what or "all" in what]
+
+
+def _paths(results: Path) -> tuple[Path, Path]:
+    """The folder, and the page next to it."""
+    results = results.resolve() if results.name in ("", "..") else results
+    return results, results.parent / f"{results.name or 'results'}.md"
 
 
 def _datasets(text: str | None) -> tuple[str, ...]:
@@ -139,13 +141,15 @@ def _show_plan(names: list[str], plan: Plan, missing: list[Cell], estimate: Esti
         print(f"{name}: {count(len(cells), 'training')}, {len(own)} missing: {estimate(own)}")
 
 
-def _show_results(names: list[str], store: Store, plan: Plan) -> None:
+def _show_results(names: list[str], store: Store, plan: Plan, failed: dict[str, str]) -> None:
     from ngcn.experiments import section_of
     from ngcn.experiments.claims import verdicts
 
     for name in names:
         _screen.section(section_of(name, store, plan))
     _screen.claims([verdict for verdict in verdicts(store, plan) if verdict.experiment in names])
+    for name, why in failed.items():
+        _screen.note(f"{name} failed: {why}")
 
 
 def _train(missing: list[Cell], store: Store, jobs: int, cores: int) -> dict[str, str]:

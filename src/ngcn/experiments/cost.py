@@ -53,14 +53,8 @@ def duration(seconds: float) -> str:
 
 
 class Estimate:
-    """How long cells will train, as text. The measured times of the same model and dataset correct
-    :func:`rough_seconds`; those of all models do if there are none.
-
-    Args:
-        store: the measured times.
-        cells: the cells to look up in the store.
-        cores: the number of cores.
-    """
+    """Training times as text: :func:`rough_seconds`, corrected by the measured times of the ``cells`` in the store. The
+    correction is per model and dataset; if none is measured, that of all models is used."""
 
     def __init__(self, store: Store, cells: Iterable[Cell], cores: int) -> None:
         self.cores = cores

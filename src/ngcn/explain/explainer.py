@@ -91,7 +91,7 @@ class Explainer:
         with torch.enable_grad():
             Z = self.network.towers(self.A_hat, X, rows)
             p = self.probabilities(self.network.classifier(Z))[0]
-        c = int(p.argmax()) if label is None else _find_class(self.graph, label)
+        c = int(p.argmax()) if label is None else _find(self.graph, "class", label, list(classes))
         by_node, by_feature, own = X.points(p[c], node)
         Z, p = Z.detach(), p.detach()
         distance = self._distances(node)
@@ -178,24 +178,18 @@ class Explainer:
 
 def find_node(graph: Graph, node: Any) -> int:
     """The index of the node with this id."""
-    names = [str(name) for name in graph.node_ids.tolist()]
-    try:
-        return names.index(str(node))
-    except ValueError:
-        raise GraphError(f"The graph {graph.name!r} has no node {str(node)!r}; {_hint(str(node), names)}") from None
+    return _find(graph, "node", str(node), [str(name) for name in graph.node_ids.tolist()])
 
 
-def _find_class(graph: Graph, label: str) -> int:
-    names = list(graph.class_names)
-    if label not in names:
-        raise GraphError(f"The graph {graph.name!r} has no class {label!r}; {_hint(label, names)}")
-    return names.index(label)
-
-
-def _hint(text: str, names: list[str]) -> str:
-    if text.removeprefix("-").isdecimal() and names == [str(i) for i in range(len(names))]:
-        return f"they are numbered 0 to {len(names) - 1}."
-    return did_you_mean(text, names, most=3) or f"there are {', '.join(names[:5])}{', ...' if len(names) > 5 else '.'}"
+def _find(graph: Graph, what: str, name: str, names: list[str]) -> int:
+    if name in names:
+        return names.index(name)
+    if name.removeprefix("-").isdecimal() and names == [str(i) for i in range(len(names))]:
+        hint = f"they are numbered 0 to {len(names) - 1}."
+    else:
+        listed = f"there are {', '.join(names[:5])}{', ...' if len(names) > 5 else '.'}"
+        hint = did_you_mean(name, names, most=3) or listed
+    raise GraphError(f"The graph {graph.name!r} has no {what} {name!r}; {hint}")
 
 
 def _truth(graph: Graph, node: int) -> list[str] | None:

@@ -9,12 +9,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
 from ngcn import __version__
 from ngcn.explain import Explainer, Explanation
 from ngcn.graph import UNKNOWN, Graph
-from ngcn.nn import Network
 from ngcn.registry import title_of
 from ngcn.report.project import hidden_layer, project
 from ngcn.report.quality import quality
@@ -50,6 +48,11 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
     order = _order(graph, p, uncertain, explain)
     shown = np.sort(order[: PAGE_NODES[graph.multilabel]])
     place = {int(node): i for i, node in enumerate(shown)}  # the position of a node in the page
+    explained = _explanations(explainer, order[: min(explain, len(shown))], place, on_progress)
+    on_progress("drawing the map")
+    on_map = np.sort(order[: min(MAP_NODES, len(shown))])
+    hidden, hidden_name = hidden_layer(explainer.network, Z)
+    x, y = project(hidden[on_map]).T
     return {
         **_summary(run, graph),
         "curves": _curves(run),
@@ -62,8 +65,8 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
         "all_nodes": graph.nodes,
         "nodes": _nodes(graph, shown, p, confidence, votes),
         "uncertain": [place[int(node)] for node in uncertain],
-        "explained": _explanations(explainer, order[: min(explain, len(shown))], place, on_progress),
-        "map": _map(explainer.network, Z, np.sort(order[: min(MAP_NODES, len(shown))]), place, on_progress),
+        "explained": explained,
+        "map": {"node": [place[node] for node in on_map.tolist()], "x": x.tolist(), "y": y.tolist(), "of": hidden_name},
     }
 
 
@@ -99,15 +102,6 @@ def _explanations(
     return explained
 
 
-def _map(
-    network: Network, Z: Tensor, nodes: np.ndarray, place: dict[int, int], on_progress: Callable[[str], None]
-) -> dict[str, Any]:
-    on_progress("drawing the map")
-    hidden, name = hidden_layer(network, Z)
-    x, y = project(hidden[nodes]).T
-    return {"node": [place[node] for node in nodes.tolist()], "x": x.tolist(), "y": y.tolist(), "of": name}
-
-
 def _summary(run: Run, graph: Graph) -> dict[str, Any]:
     config = run.config
     results = {seed: run.scores(seed) for seed in run.seeds}
@@ -124,17 +118,7 @@ def _summary(run: Run, graph: Graph) -> dict[str, Any]:
         "command": f"ngcn explain {shlex.quote(str(run.folder))} --node",
         "metric": METRICS[best["metric"]],
         "best_seed": run.best_seed,
-        "scores": [
-            {
-                "name": METRICS[name],
-                **{
-                    split: _spread([r[f"{split}_scores"].get(name) for r in results.values()])
-                    for split in ("val", "test")
-                },
-                **{f"best_{split}": best[f"{split}_scores"].get(name) for split in ("val", "test")},
-            }
-            for name in best["val_scores"]
-        ],
+        "scores": [_scores(name, best, list(results.values())) for name in best["val_scores"]],
         "seeds": [
             {key: r[key] for key in ("seed", "val", "test", "best_step", "steps", "seconds", "status", "stopped")}
             for r in results.values()
@@ -154,16 +138,19 @@ def _summary(run: Run, graph: Graph) -> dict[str, Any]:
     }
 
 
+def _scores(name: str, best: dict[str, Any], seeds: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A score of the best seed, with mean and standard deviation over all seeds; None without test nodes."""
+    found: dict[str, Any] = {"name": METRICS[name]}
+    for split in ("val", "test"):
+        known = [r[f"{split}_scores"][name] for r in seeds if name in r[f"{split}_scores"]]
+        found |= {split: mean_std(known) if known else None, f"best_{split}": best[f"{split}_scores"].get(name)}
+    return found
+
+
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else f"{value}"
-
-
-def _spread(values: Sequence[float | None]) -> list[float] | None:
-    """Mean and standard deviation; None without values."""
-    known = [value for value in values if value is not None]
-    return list(mean_std(known)) if known else None
 
 
 def _curves(run: Run) -> list[dict[str, Any]]:
