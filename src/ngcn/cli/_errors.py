@@ -18,7 +18,6 @@ from ngcn.errors import NGCNError
 
 USER_ERROR = 2
 OPTIONS = {f.name for f in fields(Config)} | {"nodes", "out", "resume", "threads", "jobs", "results"}
-QUOTES = "'\""
 
 
 class Verbs(TyperGroup):
@@ -85,7 +84,7 @@ def as_options(message: str) -> str:
         flag, value = f"--{found['name'].replace('_', '-')}", found["value"]
         if value in (None, "True"):
             return flag
-        return " ".join(f"{flag} {item.strip(QUOTES)}" for item in value.strip("[]").split(", "))
+        return " ".join(f"{flag} {item}" for item in re.sub(r"[\[\]'\"]", "", value).split(", "))
 
     return re.sub(r"`(?P<name>[a-z]\w*)(=(?P<value>[^`]*))?`", option, message)
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Column
+from rich.table import Column, Table
 from rich.text import Text
 
 from ngcn.registry import title_of
@@ -16,7 +16,6 @@ from ngcn.text import METRICS, plus_minus
 
 if TYPE_CHECKING:
     import numpy as np
-    from rich.table import Table
 
     from ngcn.config import Config
     from ngcn.experiments.claims import Verdict
@@ -122,8 +121,6 @@ def divergence(run: Run) -> None:
 
 
 def _scores(run: Run, results: Sequence[dict[str, Any]]) -> Table:
-    from rich.table import Table
-
     table = Table("", *(Column(name, justify="right") for name in ("Validation", "Test")))
     for name in results[0]["val_scores"]:
         title = METRICS[name] if len(results) == 1 else f"{METRICS[name]}, mean of {len(results)} seeds"
@@ -147,13 +144,13 @@ def _show_scale_weights(console: Console, powers: Sequence[int], weights: Sequen
 
 def section(found: Section) -> None:
     """Print the tables of an experiment."""
-    from ngcn.experiments.section import Table
+    from ngcn.experiments import section as parts
 
     console = Console(highlight=False, markup=False)
     console.print()
     console.print(f"{found.title} ({found.done} of {found.cells} trainings)", style="bold")
     for part in found.parts:
-        if isinstance(part, Table):
+        if isinstance(part, parts.Table):
             console.print()
             console.print(part.shown())
 

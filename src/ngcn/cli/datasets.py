@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from ngcn.cli import _screen
 
@@ -19,9 +21,6 @@ app = typer.Typer(
 def datasets(context: typer.Context) -> None:
     if context.invoked_subcommand:
         return
-    from rich.console import Console
-    from rich.table import Table
-
     from ngcn.data.catalog import describe_datasets
 
     console = Console(highlight=False)

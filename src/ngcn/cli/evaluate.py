@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from ngcn.cli import _screen
 from ngcn.config import Config
@@ -13,8 +15,6 @@ from ngcn.errors import ConfigError, GraphError, RunError
 from ngcn.text import METRICS, count, percent
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ngcn.graph import Graph
     from ngcn.runs import Run
 
@@ -33,8 +33,6 @@ def evaluate(
 
     Example: [bold]ngcn evaluate runs/cora-ngcn-attention-K6-r4[/bold]
     """
-    from rich.console import Console
-
     with _screen.busy("Loading"):
         from ngcn.runs import Run
 
@@ -57,8 +55,6 @@ def check_alone(*files: str | None) -> None:
 
 def _evaluate_new(run: Run, graph: Graph, path: str, console: Console) -> None:
     """The scores of every seed on another graph."""
-    from rich.table import Table
-
     if not graph.test.any():
         raise GraphError(f"No node of {path} has a label known to {run.folder}, so there are no scores to compute.")
     if Config(dataset=path).dataset == run.config.dataset:
@@ -77,8 +73,6 @@ def _evaluate_new(run: Run, graph: Graph, path: str, console: Console) -> None:
 
 def _evaluate_again(run: Run, console: Console) -> None:
     """The scores of every seed on the graph of the run, compared with the stored ones."""
-    from rich.table import Table
-
     graph, all_same = run.graph(), True
     table = Table("Seed", "Score", "Validation", "Test", "Same as stored")
     for seed in run.seeds:

@@ -7,14 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from ngcn.cli import _screen
 from ngcn.text import percent
 
 if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.table import Table
-
     from ngcn.explain import Explanation, Ring
 
 NEGLIGIBLE = 0.00005  # rounds to 0.00 percentage points
@@ -35,8 +34,6 @@ def explain(
     Example: [bold]ngcn explain runs/cora-ngcn-attention-K6-r4 --node 1708[/bold]
     """
     with _screen.busy("Explaining"):
-        from rich.console import Console
-
         from ngcn.explain import explain_node
 
         why = explain_node(run, node, label=label)
@@ -130,8 +127,6 @@ def _show_features(why: Explanation, console: Console) -> None:
 
 
 def _table(*columns: str, left: tuple[str, ...]) -> Table:
-    from rich.table import Table
-
     table = Table()
     for column in columns:
         table.add_column(column, justify="left" if column in left else "right")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,16 +11,9 @@ from ngcn.cli import _screen
 from ngcn.errors import ModelError
 
 
-class Format(StrEnum):
-    """The values of --format."""
-
-    torch = "torch"
-    onnx = "onnx"
-
-
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
-    format: Annotated[Format, typer.Option(help="torch: plain PyTorch. onnx is not supported.")],
+    format: Annotated[str, typer.Option(metavar="torch", help="torch: plain PyTorch.")],
     out: Annotated[Path | None, typer.Option(help="The folder to write.", show_default="RUN/torch")] = None,
 ) -> None:
     """Write the best seed of a run as a file of plain PyTorch and its parameters, for use without ngcn.
@@ -35,10 +27,10 @@ def export(
         from ngcn.runs import Run
 
         opened = Run.open(run)
-    if format is Format.onnx:
+    if format != "torch":
         raise ModelError(
-            "ONNX is not supported: it has no product with a sparse matrix, and a dense Â fits into memory for small "
-            "graphs only; use --format torch."
+            f"--format must be torch, not {format}. ONNX is not supported: it has no product with a sparse matrix, and "
+            "a dense Â fits into memory for small graphs only."
         )
     folder = out or opened.folder / "torch"
     export_torch(opened.model(), folder)

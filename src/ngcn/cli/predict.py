@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,8 +71,6 @@ def write(table: pd.DataFrame, out: Path, multilabel: bool) -> None:
         if out.suffix.lower() == ".parquet":
             table.to_parquet(temporary, index=False)
         elif out.suffix.lower() == ".json":
-            import json
-
             temporary.write_text(
                 json.dumps(_records(table, multilabel), indent=1, allow_nan=False) + "\n", encoding="utf-8"
             )

@@ -38,7 +38,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
         "The attention weights m of N-GCN (K = 6, r = 4) on Cora with features removed: the sum over the towers of a "
         "power, mean over seeds. Our loss has a penalty on unequal weights, which the paper's does not have. The "
         "weights therefore stay close to each other; what matters is the direction in which they change. With all "
-        "features removed they keep their initial values.",
+        "features removed they keep their initial values."
     ]
     if len(found) > 1:
         shown += [

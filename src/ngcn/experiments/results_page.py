@@ -54,7 +54,7 @@ def write_page(path: Path, store: Store, plan: Plan) -> None:
 def _versions(store: Store) -> str:
     """The versions that trained the cells, with counts if there are several."""
     trained = sorted(Counter(outcome["version"] for outcome in store.everything()).items())
-    return " and ".join(f"{which} ({number})" if len(trained) > 1 else which for which, number in trained)
+    return ", ".join(f"{which} ({number})" if len(trained) > 1 else which for which, number in trained)
 
 
 def _progress(section: Section) -> str:

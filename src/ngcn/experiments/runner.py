@@ -24,10 +24,7 @@ ALONE = threading.Lock()  # random generators and claims belong to a process, no
 
 
 def run(
-    cells: Sequence[Cell],
-    store: Store,
-    jobs: int = -1,
-    on_done: Callable[[Cell, Outcome], None] | None = None,
+    cells: Sequence[Cell], store: Store, jobs: int = -1, on_done: Callable[[Cell, Outcome], None] | None = None
 ) -> dict[str, str]:
     """Train the cells that are missing from ``store``.
 

@@ -8,7 +8,7 @@ from statistics import mean
 
 from ngcn.experiments.cell import Cell, Outcome, Setup
 from ngcn.experiments.store import Store
-from ngcn.text import mean_std, plus_minus
+from ngcn.text import mean_std
 
 NOT_RUN = "–"
 
@@ -53,7 +53,9 @@ class Runs:
         >>> str(Runs(Setup(Config()), [{"test": 0.8}, {"test": 0.81}]))
         '80.5 ± 0.7'
         """
-        return plus_minus([100 * outcome["test"] for outcome in self.outcomes]) if self.outcomes else NOT_RUN
+        if not self.outcomes:
+            return NOT_RUN
+        return f"{self.test:.1f}" + (f" ± {self.std:.1f}" if len(self) > 1 else "")
 
 
 def all_runs(store: Store, groups: Iterable[Sequence[Cell]]) -> list[Runs]:

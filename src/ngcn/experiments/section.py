@@ -104,11 +104,9 @@ def draw_line(panel: Any, points: Sequence[tuple[float, Runs]], number: int, lab
 
 def panels(rows: int, columns: int, width: float = 3.4, height: float = 2.8, **more: Any) -> tuple[Drawing, Any]:
     """A drawing with a grid of panels."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
     from matplotlib.figure import Figure as Drawing
 
     drawing = Drawing(figsize=(width * columns, height * rows), layout="constrained")
-    FigureCanvasSVG(drawing)
     grid = drawing.subplots(rows, columns, squeeze=False, **more)
     for panel in grid.flat:
         panel.spines[["top", "right"]].set_visible(False)

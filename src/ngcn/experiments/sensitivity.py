@@ -57,9 +57,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
         "mean validation accuracy: attention (filled marker) or fc (hollow marker). K = 1 is a mixture of r models "
         "on Â, without random walks. The panels have different scales.",
         Figure(
-            "sensitivity",
-            "Test accuracy over K, a line per r, for each model and dataset",
-            lambda: _draw(store, plan),
+            "sensitivity", "Test accuracy over K, a line per r, for each model and dataset", lambda: _draw(store, plan)
         ),
     ]
 

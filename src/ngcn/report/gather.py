@@ -25,7 +25,6 @@ UNCERTAIN = 20  # nodes in the list of the least certain
 EXPLAINED = 200  # nodes to explain in full by default
 EXPLAINED_ENTRIES = 12_000_000  # the limit of (nodes to explain) x (entries of Â); more would take minutes
 CURVE_POINTS = 300
-SPLITS = ("", "train", "val", "test")
 
 
 def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[str], None]) -> dict[str, Any]:
@@ -87,7 +86,7 @@ def _nodes(graph: Graph, shown: np.ndarray, p: np.ndarray, confidence: np.ndarra
         "probabilities": [_most_probable(row) for row in p[shown]],
         "chosen": [np.flatnonzero(row > 0.5).tolist() for row in p[shown]] if graph.multilabel else None,
         "truth": [_truth(graph, node) for node in shown],
-        "split": [_split(graph, node) for node in shown],
+        "split": (graph.train + 2 * graph.val + 3 * graph.test)[shown].tolist(),
         "votes": [_mille(row) for row in votes[shown]],
     }
 
@@ -206,10 +205,6 @@ def _most_probable(probabilities: np.ndarray, most: int = 5) -> list[int]:
 def _truth(graph: Graph, node: int) -> int | list[int]:
     label = graph.labels[node]
     return np.flatnonzero(label).tolist() if graph.multilabel else int(label)
-
-
-def _split(graph: Graph, node: int) -> int:
-    return next((i for i, split in enumerate(SPLITS) if split and getattr(graph, split)[node]), 0)
 
 
 def _wrong(graph: Graph, probabilities: np.ndarray) -> np.ndarray:
