@@ -24,9 +24,9 @@ def cliques() -> Graph:
 def test_two_cliques_separate(cliques: Graph) -> None:
     deepwalk = DeepWalk(**SETTINGS)
     deepwalk.fit(cliques, seed=0)
-    chances = deepwalk.predict_proba(cliques)
-    assert (chances.argmax(axis=1) == cliques.labels).all()
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    p = deepwalk.predict_proba(cliques)
+    assert (p.argmax(axis=1) == cliques.labels).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
 def test_neighbours_have_the_nearer_vectors(cliques: Graph) -> None:
@@ -52,9 +52,9 @@ def test_a_class_without_training_nodes_has_no_chance(cliques: Graph) -> None:
     graph = Graph(cliques.adjacency, cliques.features, labels, cliques.train, cliques.val, cliques.test)
     deepwalk = DeepWalk(**SETTINGS)
     deepwalk.fit(graph, seed=0)
-    chances = deepwalk.predict_proba(graph)
-    assert chances.shape == (20, 3)
-    assert (chances[:, 2] == 0).all()
+    p = deepwalk.predict_proba(graph)
+    assert p.shape == (20, 3)
+    assert (p[:, 2] == 0).all()
 
 
 def test_same_seed_same_vectors_in_another_process() -> None:
@@ -74,14 +74,14 @@ def test_same_seed_same_vectors_in_another_process() -> None:
     assert run("1") == run("2") != b""
 
 
-def test_other_nodes_are_refused(cliques: Graph, path: Graph) -> None:
+def test_other_nodes_raise_an_error(cliques: Graph, path: Graph) -> None:
     deepwalk = DeepWalk(**SETTINGS)
     deepwalk.fit(cliques, seed=0)
     with pytest.raises(ConfigError, match="can only predict the 20 nodes that it was fitted on"):
         deepwalk.predict_proba(path)
 
 
-def test_settings_out_of_range_are_refused() -> None:
+def test_settings_out_of_range_raise_an_error() -> None:
     with pytest.raises(ConfigError, match=r"p must be a number above 0, not 0\.0"):
         DeepWalk(p=0.0)
 

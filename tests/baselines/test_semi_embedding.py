@@ -37,9 +37,9 @@ def test_edges_carry_labels_to_nodes_whose_own_features_say_nothing() -> None:
     for weight in (0.0, 1.0):
         model = SemiEmbedding(weight=weight, hidden=16, dropout=0.0)
         model.fit(graph, seed=0)
-        chances = model.predict_proba(graph)
-        np.testing.assert_allclose(chances.sum(axis=1), 1, rtol=1e-5)
-        accuracy[weight] = (chances.argmax(axis=1) == graph.labels).mean()
+        p = model.predict_proba(graph)
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+        accuracy[weight] = (p.argmax(axis=1) == graph.labels).mean()
     assert accuracy[1.0] == 1
     assert accuracy[0.0] < 0.9
 

@@ -18,7 +18,7 @@ import torch
 from ngcn import Config, Graph, Run, train
 from ngcn.report import write_report
 
-NASTY = "</script><script>window.broken = true</script><b>"
+MARKUP = "</script><script>window.broken = true</script><b>"
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --hide-scrollbars"
@@ -35,7 +35,7 @@ def crowds(multilabel: bool = False, **changes: Any) -> Graph:
     thirds = [np.arange(60) % 3 == third for third in range(3)]
     labels = np.stack([crowd, 1 - crowd, random.integers(0, 2, 60)], axis=1) if multilabel else crowd
     ids = np.array([f"it's <i>node</i> {i}" for i in range(60)])
-    classes = (NASTY, "a rather_long_name_of_a_class_that_has_no_place_to_break_in_it", "third")[
+    classes = (MARKUP, "a rather_long_name_of_a_class_that_has_no_place_to_break_in_it", "third")[
         : 3 if multilabel else 2
     ]
     names = ["<img src=x onerror='window.broken = true'>", *(f"word {j}" for j in range(1, 12))]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ngcn import explain_node
-from report.conftest import NASTY, crowds, data_of
+from report.conftest import MARKUP, crowds, data_of
 
 pytest.importorskip("selenium")
 from selenium.webdriver import ActionChains
@@ -124,7 +124,7 @@ def test_everything_is_reached_with_the_keyboard(page: Path, open_page: Open) ->
     assert all(outline != "none" for *_, outline in reached)
     assert {"canvas", "search"} <= {id for _, id, _, _ in reached}
     names = [name for tag, _, name, _ in reached if tag in ("button", "summary", "a")]
-    for name in ("Skip to the map", "Map", "Prediction", "Mistakes", "+", NASTY, "What do these numbers mean?"):
+    for name in ("Skip to the map", "Map", "Prediction", "Mistakes", "+", MARKUP, "What do these numbers mean?"):
         assert name in names
     uncertain = browser.find_element(By.CSS_SELECTOR, "#uncertain-table tbody tr:nth-child(3) button")
     uncertain.send_keys(Keys.ENTER)
@@ -181,7 +181,7 @@ def test_no_sideways_scrolling(page: Path, open_page: Open, width: int) -> None:
 def test_colours_classes_and_zoom(page: Path, open_page: Open) -> None:
     browser = open_page(page)
     legend = browser.find_elements(By.CSS_SELECTOR, "#legend button")
-    assert legend[0].text == NASTY
+    assert legend[0].text == MARKUP
     legend[0].click()
     first = browser.find_element(By.CSS_SELECTOR, "#legend button")
     assert first.get_attribute("aria-pressed") == "true" and browser.execute_script("return map.only") == 0

@@ -15,7 +15,7 @@ from ngcn.report import gather as gathering
 from ngcn.report.project import project
 from ngcn.report.quality import quality
 from ngcn.report.write import as_json
-from report.conftest import NASTY, crowds, data_of
+from report.conftest import MARKUP, crowds, data_of
 
 MakePage = Callable[..., Path]
 
@@ -25,7 +25,7 @@ def test_nothing_is_loaded_and_no_name_becomes_markup(page: Path) -> None:
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
     assert policy.startswith("default-src &#39;none&#39;;") and "unsafe" not in policy and "http" not in policy
     assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//|@import|url\(""", text)
-    assert NASTY not in text and "<img" not in text and "<i>node" not in text
+    assert MARKUP not in text and "<img" not in text and "<i>node" not in text
     assert text.count("</script>") == 2  # the data and the script
 
 

@@ -17,6 +17,7 @@ from ngcn.config import Config
 from ngcn.errors import NGCNError
 
 USER_ERROR = 2
+WRAPPED = "[]'\""  # around a value in Python, not in an option
 OPTIONS = {f.name for f in fields(Config)} | {"nodes", "out", "resume", "threads", "jobs", "results"}
 
 
@@ -84,7 +85,7 @@ def as_options(message: str) -> str:
         flag, value = f"--{found['name'].replace('_', '-')}", found["value"]
         if value in (None, "True"):
             return flag
-        return " ".join(f"{flag} {item}" for item in re.sub(r"[\[\]'\"]", "", value).split(", "))
+        return " ".join(f"{flag} {item.strip(WRAPPED)}" for item in value.split(", "))
 
     return re.sub(r"`(?P<name>[a-z]\w*)(=(?P<value>[^`]*))?`", option, message)
 
