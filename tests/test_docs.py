@@ -1,4 +1,4 @@
-"""The Python in the documentation runs, block after block, as a reader would type it."""
+"""The Python blocks of the documentation run, in order."""
 
 from __future__ import annotations
 

@@ -16,7 +16,19 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from ngcn import ConfigError, Graph, GraphError, NGCNClassifier
+from ngcn import (
+    MODELS,
+    Config,
+    ConfigError,
+    EachTower,
+    Graph,
+    GraphError,
+    Model,
+    ModelSpec,
+    NGCNClassifier,
+    explain_node,
+    train,
+)
 from ngcn.data import knn_graph
 from ngcn.ops import normalize
 
@@ -30,13 +42,13 @@ def _one_thread() -> None:
 
 @pytest.mark.filterwarnings("ignore:X is sparse")
 @parametrize_with_checks([NGCNClassifier(powers=3, replicas=1, steps=25, lr=0.1, n_neighbors=5)])
-def test_scikit_learns_own_checks(estimator, check):
+def test_the_checks_of_scikit_learn(estimator, check):
     check(estimator)
 
 
 @pytest.fixture(scope="module")
 def crowds() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """X, y, and y with 5 labels per class: three crowds that overlap a little."""
+    """X, y, and y with 5 labels per class: three overlapping clusters."""
     X, y = make_blobs(150, 4, centers=[[0] * 4, [3] * 4, [6, 0, 6, 0]], random_state=0)
     order = np.argsort(y, kind="stable")
     return X[order], y[order], np.where(np.arange(150) % 10 == 0, y[order], -1)
@@ -59,7 +71,7 @@ def test_few_labels_and_the_fitted_names(crowds, fitted) -> None:
     assert fitted.score(X, few) == (fitted.predict(X[few >= 0]) == y[few >= 0]).mean()
 
 
-def test_same_random_state_same_bits(crowds, fitted) -> None:
+def test_random_state_makes_fits_reproducible(crowds, fitted) -> None:
     again, other = (
         clone(SMALL).fit(crowds[0], crowds[2]),
         clone(SMALL).set_params(random_state=1).fit(crowds[0], crowds[2]),
@@ -77,7 +89,7 @@ def test_text_labels_with_and_without_unlabelled(crowds) -> None:
     assert some_known.classes_.tolist() == ["amber", "blue", "coral"]
     assert (some_known.transduction_ == names).mean() > 0.9
     for kind in (str, object):
-        with pytest.warns(UserWarning, match="The text '-1' in y is a class like any other"):
+        with pytest.warns(UserWarning, match="The text '-1' in y is read as a class"):
             assert "-1" in clone(SMALL).fit(X, np.where(few >= 0, names, "-1").astype(kind)).classes_
 
 
@@ -87,7 +99,7 @@ def test_minus_one_and_one_alone_are_two_classes(crowds) -> None:
     assert model.classes_.tolist() == [-1, 1] and model.score(X[:100], np.where(y[:100] == 1, 1, -1)) > 0.9
 
 
-def test_a_new_row_hears_from_its_neighbours_and_they_do_not_hear_from_it(crowds) -> None:
+def test_links_are_directed_towards_new_rows(crowds) -> None:
     X, y, _ = crowds
     old, new = np.arange(150) % 3 > 0, np.arange(150) % 3 == 0
     model = clone(SMALL).fit(X[old], np.where(np.arange(100) % 5 == 0, y[old], -1))
@@ -95,7 +107,7 @@ def test_a_new_row_hears_from_its_neighbours_and_they_do_not_hear_from_it(crowds
     alone = np.concatenate([model.predict_proba(row[None]) for row in X[new][:5]])
     np.testing.assert_array_equal(model.predict_proba(X[new])[:5], alone)
 
-    A_hat = model._joined(X[new][:1])[0].matrix.toarray()
+    A_hat = model.model_.inputs(model._join(X[new][:1]), directed=True)[0].matrix.toarray()
     trained_on = normalize(knn_graph(X[old].astype(np.float32), model.n_neighbors)).matrix.toarray()
     np.testing.assert_array_equal(A_hat[:100, :100], trained_on)
     assert (A_hat[:100, 100] == 0).all() and (A_hat[100] > 0).sum() == 10 + 1
@@ -113,7 +125,7 @@ def test_edges_carry_labels_that_features_do_not() -> None:
     np.testing.assert_allclose(model.predict_proba(noise, adjacency=edges), model.label_distributions_, atol=1e-6)
     assert model.predict(noise[:30], adjacency=edges[:30, :30]).shape == (30,)
     assert model.score(noise, crowd, adjacency=edges) > 0.9
-    with pytest.raises(GraphError, match="new nodes need their edges"):
+    with pytest.raises(GraphError, match="new nodes need edges"):
         model.predict(noise)
 
 
@@ -123,7 +135,7 @@ def blobs(**more) -> Graph:
     return Graph(knn_graph(X, 5), X, y, third == 0, third == 1, third == 2, **more)
 
 
-def test_fit_of_a_graph_looks_at_no_test_label() -> None:
+def test_fit_of_a_graph_does_not_use_test_labels() -> None:
     graph = blobs(feature_names=list("abcd"))
     model = clone(SMALL).fit(graph)
     assert model.score(graph) > 0.9 and list(model.feature_names_in_) == list("abcd")
@@ -134,29 +146,29 @@ def test_fit_of_a_graph_looks_at_no_test_label() -> None:
     np.testing.assert_allclose(model.predict_proba(graph), model.label_distributions_, atol=1e-6)
 
 
-def test_a_graph_comes_alone_and_with_the_features_of_training() -> None:
+def test_a_graph_is_passed_without_labels_and_with_the_features_of_training() -> None:
     graph = blobs()
     model = clone(SMALL).fit(graph)
-    with pytest.raises(GraphError, match="pass it alone"):
+    with pytest.raises(GraphError, match="pass it without y and adjacency"):
         model.fit(graph, graph.labels)
-    with pytest.raises(GraphError, match="has 3 features, but the model was fitted on 4"):
+    with pytest.raises(GraphError, match="has 3 features, but the model was trained with 4"):
         model.predict(replace(graph, features=graph.features[:, :3], feature_names=None))
-    with pytest.raises(GraphError, match="needs training nodes"):
+    with pytest.raises(GraphError, match="must have training nodes"):
         model.fit(graph.with_split(graph.val & False, graph.val, graph.test))
     with pytest.raises(NotFittedError):
         clone(SMALL).predict(graph)
 
 
-def test_nodes_held_out_choose_the_step(crowds) -> None:
+def test_held_out_nodes_select_the_step(crowds) -> None:
     X, _, few = crowds
     model = clone(SMALL).set_params(validation_fraction=0.4, patience=10).fit(X, few)
     assert model.best_step_ == np.argmax(model.history_["val"]) + 1 < 60
     assert len(model.history_["val"]) <= model.best_step_ + 10
-    none = clone(SMALL).set_params(validation_fraction=0.1, patience=10).fit(X, few)  # a tenth of 5 is none
+    none = clone(SMALL).set_params(validation_fraction=0.1, patience=10).fit(X, few)  # 10 % of 5, rounded down, is 0
     assert none.best_step_ == 60 and "val" not in none.history_
 
 
-def test_several_labels_per_node() -> None:
+def test_multilabel() -> None:
     X, y = make_multilabel_classification(80, 6, n_classes=3, random_state=0)
     few = np.where(np.arange(80)[:, None] % 2 == 0, y, -1)
     model = clone(SMALL).fit(X, few)
@@ -175,11 +187,11 @@ def test_several_labels_per_node() -> None:
         (np.full((20, 2), -1), "only rows of -1"),
         (np.arange(40).reshape(20, 2), "zeros and ones"),
         (np.linspace(0, 1, 20), "Unknown label type"),
-        (np.array(["a", None, "b", float("nan")] * 5, dtype=object), "give -1 for nodes without a label"),
-        (np.array([0.0, 1.0, float("nan"), 0.0] * 5), "give -1 for nodes without a label"),
+        (np.array(["a", None, "b", float("nan")] * 5, dtype=object), "use -1 for unlabelled nodes"),
+        (np.array([0.0, 1.0, float("nan"), 0.0] * 5), "use -1 for unlabelled nodes"),
     ],
 )
-def test_labels_that_nothing_can_be_learned_from(y: np.ndarray, message: str) -> None:
+def test_invalid_labels_raise_an_error(y: np.ndarray, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         clone(SMALL).fit(np.random.default_rng(0).normal(size=(20, 3)), y)
 
@@ -187,7 +199,10 @@ def test_labels_that_nothing_can_be_learned_from(y: np.ndarray, message: str) ->
 @pytest.mark.parametrize(
     ("setting", "message"),
     [
-        ({"model": "gnc"}, "model must be one of ngcn, nsage, gcn, sage, dcnn, not 'gnc'"),
+        (
+            {"model": "gnc"},
+            "model must be one of ngcn, nsage, gcn, sage, dcnn, mlp, walk-coefficients, not 'gnc'",
+        ),
         ({"model": "lp"}, "not 'lp'"),
         ({"steps": 0}, "steps must be"),
         ({"n_neighbors": 0}, "1 neighbour or more"),
@@ -195,7 +210,7 @@ def test_labels_that_nothing_can_be_learned_from(y: np.ndarray, message: str) ->
         ({"validation_fraction": 1}, "validation_fraction must be"),
     ],
 )
-def test_settings_that_cannot_be_used(crowds, setting: dict, message: str) -> None:
+def test_invalid_parameters_raise_an_error(crowds, setting: dict, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         clone(SMALL).set_params(**setting).fit(crowds[0], crowds[2])
 
@@ -211,7 +226,7 @@ def test_sparse_counts_and_frames_with_names(crowds) -> None:
     X, y, few = crowds
     counts = sp.csr_array(np.maximum(np.round(X), 0))
     model = clone(SMALL).set_params(metric="cosine", features="row").fit(counts, few)
-    some = counts.sum(axis=1) > 0  # a row of zeros has no direction, and so no nearest rows: it may fall anywhere
+    some = counts.sum(axis=1) > 0  # a row of zeros has no cosine neighbours
     assert (model.transduction_ == y).mean() > 0.8 and model.score(counts[some], y[some]) > 0.8
     with pytest.warns(UserWarning, match="not their values"):
         clone(SMALL).fit(sp.hstack([counts, 0 * counts]), few)
@@ -228,7 +243,7 @@ def test_in_a_pipeline_a_cross_validation_and_a_search(crowds) -> None:
     assert search.fit(X, few).best_estimator_.predict(X[:2]).shape == (2,)
 
 
-def test_where_units_differ_they_do_not_matter(crowds) -> None:
+def test_units_do_not_matter_if_they_differ(crowds) -> None:
     X, _, few = crowds
     one, other = X * [1, 1000, 1, 1], X * [1, 1, 1e-3, 50] + [0, 5, 0, -3]
     models = [clone(SMALL).fit(units, few) for units in (one, other)]
@@ -242,3 +257,39 @@ def test_a_pickle_predicts_the_same_in_another_process(crowds, fitted, tmp_path)
     code = "import pickle, sys; model, X = pickle.load(open('model.pkl', 'rb')); print(model.predict(X).tolist())"
     out = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True, check=True).stdout
     assert out.strip() == str(fitted.predict(X).tolist())
+
+
+def test_model_is_a_model_that_predicts_the_same(crowds, tmp_path) -> None:
+    graph = blobs(feature_names=list("abcd"), class_names=("left", "right"))
+    fitted = clone(SMALL).fit(graph)
+    assert isinstance(fitted.model_, Model) and fitted.model_.class_names == ("left", "right")
+    np.testing.assert_allclose(fitted.model_.predict_proba(graph), fitted.predict_proba(graph), atol=1e-6)
+    assert (fitted.model_.predict(graph) == np.array(["left", "right"])[fitted.predict(graph)]).all()
+    fitted.model_.save(tmp_path / "model")
+    stored = Model.load(tmp_path / "model")
+    np.testing.assert_array_equal(stored.predict_proba(graph), fitted.model_.predict_proba(graph))
+    why = explain_node(fitted.model_, 3, graph=graph)
+    assert why.probability == pytest.approx(fitted.predict_proba(graph)[3].max(), abs=1e-6)
+
+
+class Mean(torch.nn.Module):
+    def __init__(self, width_in: int, width_out: int) -> None:
+        super().__init__()
+        self.W = torch.nn.Linear(width_in, width_out)
+
+    def forward(self, P, Z):
+        return P @ self.W(Z)
+
+
+def test_a_model_registered_with_one_line_works_everywhere(crowds, monkeypatch, tmp_path) -> None:
+    monkeypatch.setitem(MODELS, "mean", ModelSpec("Mean", graph_model=EachTower(Mean), defaults={"powers": 2}))
+    config = Config(model="mean", steps=30, lr=0.05, hidden=4)
+    assert config.powers == (0, 1) and config.towers == 8 and not config.is_baseline
+    graph = blobs()
+    result = train(graph, config, folder=tmp_path / "run")
+    assert result.test > 0.9 and set(result.model.scale_weights()) == {0, 1}
+    why = explain_node(tmp_path / "run", 3, graph=graph)
+    assert why.probability == pytest.approx(result.model.predict_proba(graph)[3].max(), abs=1e-6)
+    X, y, few = crowds
+    fitted = clone(SMALL).set_params(model="mean", powers=None).fit(X, few)
+    assert fitted.score(X, y) > 0.8 and list(fitted.scale_weights_) == [0, 1]

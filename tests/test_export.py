@@ -1,4 +1,4 @@
-"""What `ngcn export` writes gives the probabilities of ngcn, in a process that has no ngcn."""
+"""The files of `ngcn export` predict the same probabilities, in a process that cannot import ngcn."""
 
 import os
 import subprocess
@@ -12,17 +12,18 @@ import scipy.sparse as sp
 import torch
 from typer.testing import CliRunner
 
-from ngcn import Config, Graph, exported_model, train
+from ngcn import Config, Graph, ModelError, export_torch, exported_model, train
 from ngcn.cli import app
 from ngcn.runs import Run
 
-# Every graph model, classifier, depth and preparation of features once
+# Every graph model, classifier, depth and feature preparation at least once
 VARIANTS = {
     "attention": (Config(powers=3, replicas=2, hidden=4, steps=3), False),
     "fc2": (Config(classifier="fc2", powers=[0, 2], replicas=1, layers=3, steps=3, features="row"), False),
     "sage": (Config(model="nsage", powers=3, replicas=2, hidden=4, steps=3, features="none"), False),
     "sage-fc": (Config(model="nsage", classifier="fc", powers=2, replicas=1, steps=3, features="bag"), False),
     "gcn": (Config(model="gcn", steps=3), False),
+    "gcn-kipf": (Config(model="gcn-kipf", steps=3), False),
     "unit": (Config(powers=2, replicas=1, hidden=4, steps=3, features="unit"), False),
     "dcnn": (Config(model="dcnn", steps=3), False),
     "several-labels": (Config(classifier="harmonic", powers=3, replicas=1, steps=3), True),
@@ -40,9 +41,9 @@ for folder in Path().glob("*/torch"):
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     model = module.load()
-    chances = model(data["X"], data["edges"], data["weights"])
+    p = model(data["X"], data["edges"], data["weights"])
     assert model.classes == ["red", "green", "blue"] and model.features == list("abcdef")
-    out[folder.parent.name] = chances.numpy()
+    out[folder.parent.name] = p.numpy()
 numpy.savez("out.npz", **out)
 """
 
@@ -80,11 +81,8 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.parametrize("name", VARIANTS)
 def test_the_same_probabilities_without_ngcn(exported: Path, name: str) -> None:
     run, graph = Run.open(exported / name), weighted_graph(VARIANTS[name][1])
-    with torch.no_grad():
-        logits = run.network(graph, run.best_seed)(*run.inputs(graph))
-    expected = logits.sigmoid() if graph.multilabel else logits.softmax(dim=1)
     there = np.load(exported / "out.npz")[name]
-    np.testing.assert_allclose(there, expected.numpy(), atol=2e-6)
+    np.testing.assert_allclose(there, run.model().predict_proba(graph), atol=2e-6)
     assert np.ptp(there, axis=0).max() > 1e-3  # not the same for all nodes
 
 
@@ -98,30 +96,33 @@ def test_edges_without_weights_count_once_in_either_direction(exported: Path) ->
     assert not torch.allclose(model(X, one_way), model(X, one_way[:, :1]))
 
 
-def test_edges_to_nowhere_are_refused_and_other_types_of_numbers_taken(exported: Path) -> None:
+def test_invalid_edges_raise_an_error_and_other_dtypes_are_accepted(exported: Path) -> None:
     model = exported_model.load(exported / "gcn" / "torch" / "model.pt")
     X = torch.from_numpy(weighted_graph(False).features)[:3]
     for end in (3, -1):
-        with pytest.raises(ValueError, match="edges are between nodes 0 to 2"):
+        with pytest.raises(ValueError, match="edges must be indices from 0 to 2"):
             model(X, torch.tensor([[0, 1], [1, end]]))
     edges, weights = torch.tensor([[0, 1], [1, 2]]), torch.tensor([0.5, 2.0])
-    torch.testing.assert_close(model(X.double(), edges, weights.double()), model(X, edges, weights))  # as pandas has it
+    torch.testing.assert_close(model(X.double(), edges, weights.double()), model(X, edges, weights))  # pandas
     many = torch.zeros(50_000, X.shape[1])
     edges = torch.tensor([[49_999], [49_998]])
     torch.testing.assert_close(model(many, edges.int()), model(many, edges))
 
 
-def test_the_file_is_ours_to_the_letter_and_imports_torch_alone(exported: Path) -> None:
+def test_the_file_is_a_copy_and_imports_only_torch(exported: Path) -> None:
     text = (exported / "gcn" / "torch" / "model.py").read_text()
     assert text == Path(exported_model.__file__).read_text()
     imported = {line.split()[1].split(".")[0] for line in text.splitlines() if line.startswith(("import ", "from "))}
     assert imported == {"__future__", "pathlib", "typing", "torch"}
 
 
-def test_what_cannot_be_exported_says_why_and_leaves_nothing(exported: Path, tmp_path: Path) -> None:
+def test_models_that_cannot_be_exported_raise_an_error_and_write_nothing(exported: Path, tmp_path: Path) -> None:
     onnx = CliRunner().invoke(app, ["export", str(exported / "gcn"), "--format", "onnx", "--out", str(tmp_path / "x")])
     assert onnx.exit_code == 2 and "no product with a sparse matrix" in onnx.stderr and "\n" not in onnx.stderr.strip()
     train(weighted_graph(False), replace(Config(model="cheby"), steps=2), folder=tmp_path / "cheby")
     cheby = CliRunner().invoke(app, ["export", str(tmp_path / "cheby"), "--format", "torch"])
-    assert cheby.exit_code == 2 and "cheby cannot be exported: only networks of GCN and SAGE can" in cheby.stderr
+    assert cheby.exit_code == 2 and "cheby cannot be exported; only networks of GCN and SAGE can" in cheby.stderr
+    lp = train(weighted_graph(False), Config(model="lp")).model
+    with pytest.raises(ModelError, match="LP is a baseline without a network, so it cannot be explained, exported"):
+        export_torch(lp, tmp_path / "x")
     assert not (tmp_path / "x").exists() and not (tmp_path / "cheby" / "torch").exists()

@@ -1,4 +1,4 @@
-"""`ngcn`, and `python -m ngcn`. Imports within, so that Ctrl-C in the first moment ends it quietly too."""
+"""`ngcn`, and `python -m ngcn`. Imports inside main, so that Ctrl-C during the imports prints no traceback."""
 
 import gc
 import os
@@ -6,7 +6,7 @@ import sys
 
 
 def main() -> None:
-    # Threads wait for each other awake, but not so long that other work on the cores costs many times its share
+    # OpenMP threads spin only briefly while they wait, so that a busy machine is not slowed down
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # measured by benchmarks/busy.py
     try:
         from ngcn.cli import app
@@ -16,7 +16,7 @@ def main() -> None:
         print("Stopped.", file=sys.stderr)
         sys.exit(130)
     finally:
-        gc.freeze()  # else Python looks for garbage in all that torch and numba made, for a second, before it ends
+        gc.freeze()  # else the garbage collector spends a second on the objects of torch and numba at exit
 
 
 if __name__ == "__main__":

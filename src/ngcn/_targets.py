@@ -1,4 +1,4 @@
-"""From a scikit-learn y, in which -1 means unlabelled, to the labels of a `Graph`; and which labels to hold out."""
+"""Convert a scikit-learn y, in which -1 means unlabelled, to the labels of a `Graph`; hold out validation labels."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from ngcn.graph import UNKNOWN
 
 @dataclass(frozen=True)
 class Targets:
-    """Class numbers (or a 0/1 matrix), a mask of the labelled nodes, and the labels that the numbers stand for.
+    """Class numbers (or a 0/1 matrix), a mask of the labelled nodes, and the label of each class number.
 
     Example:
         >>> targets = Targets.of(np.array(["cat", -1, "dog"], dtype=object))
@@ -33,7 +33,7 @@ class Targets:
     def of(cls, y: Any) -> Targets:
         """From class names or numbers with -1 for unlabelled, or from a 0/1 matrix with rows of -1.
 
-        A y of only -1 and 1 has two classes: with -1 as unlabelled there would be a single one.
+        A y of only -1 and 1 has two classes: with -1 as unlabelled there would be only one.
         """
         y = y.toarray() if sp.issparse(y) else np.asarray(y)
         if y.ndim == 2 and y.shape[1] > 1:
@@ -45,12 +45,12 @@ class Targets:
             known = ~unlabelled
         if y.dtype.kind in "USO" and "-1" in y.tolist():
             warnings.warn(
-                "The text '-1' in y is a class like any other; for nodes without a label give the number -1 in an "
-                "object array, such as np.where(known, y.astype(object), -1).",
+                "The text '-1' in y is read as a class. For unlabelled nodes use the number -1 in an object array, "
+                "such as np.where(known, y.astype(object), -1).",
                 stacklevel=3,
             )
         if not known.any():
-            raise GraphError("y has no labels, only -1 for unlabelled; label some nodes of two classes or more.")
+            raise GraphError("y has no labels, only -1 for unlabelled; label nodes of at least two classes.")
         check_classification_targets(np.array(y[known].tolist()))
         classes, numbers = np.unique(y[known], return_inverse=True)
         if classes.tolist() == [1] and unlabelled.any() and y.dtype.kind != "O":
@@ -58,7 +58,7 @@ class Targets:
             classes, numbers = np.unique(y, return_inverse=True)
         if len(classes) < 2:
             raise GraphError(
-                f"y has labels of one class only, {classes.tolist()[0]!r}; label some nodes of a second class."
+                f"y has labels of one class only, {classes.tolist()[0]!r}; label nodes of at least two classes."
             )
         labels = np.full(len(y), UNKNOWN)
         labels[known] = numbers
@@ -78,16 +78,16 @@ class Targets:
 
 
 def check_not_missing(y: Any) -> None:
-    """Raise an error for None and NaN, which data frames have for missing labels."""
+    """Raise an error for None and NaN, the missing values of data frames."""
     kind = getattr(getattr(y, "dtype", None), "kind", None)
     if kind in ("O", "f") and any(label is None or label != label for label in np.ravel(y).tolist()):
-        raise GraphError("y has None or nan in it; give -1 for nodes without a label.")
+        raise GraphError("y contains None or nan; use -1 for unlabelled nodes.")
 
 
 def part_of_each_class(
     labels: np.ndarray, train: np.ndarray, share: float, random: np.random.RandomState
 ) -> np.ndarray:
-    """The training nodes to validate on: this share of every class, rounded down.
+    """A mask of training nodes to hold out: this share of every class, rounded down.
 
     Example:
         >>> labels = np.repeat([0, 1, 2], [10, 5, 1])

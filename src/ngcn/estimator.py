@@ -1,4 +1,4 @@
-"""`NGCNClassifier`: the scikit-learn interface. Graph or no graph, a few labels, and `fit`, `predict`, `score`."""
+"""`NGCNClassifier`: the scikit-learn interface, with or without a graph."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ Data = Any  # an array, a scipy sparse matrix or a DataFrame, as scikit-learn ta
 
 
 class NGCNClassifier(ClassifierMixin, BaseEstimator):
-    """N-GCN as a semi-supervised classifier: the labels that are there teach, the graph carries them on.
+    """N-GCN as a semi-supervised classifier.
 
-    Without a graph, one is made from X: every row is linked to its nearest neighbours. Features need no scaling: the
-    network takes standardised columns unless ``features`` says otherwise, and so does the neighbour graph if the units
-    of the columns seem to differ (one column has more than 10 times the median standard deviation).
+    Without a graph, every row of X is linked to its nearest neighbours. Dense features are standardised for the
+    network, unless ``features`` sets another preparation; for the neighbour graph they are standardised if their units
+    seem to differ (the standard deviation of a column is more than 10 times the median).
 
     Args:
         model: a network by name, such as ngcn, nsage, gcn, sage or dcnn.
@@ -44,16 +44,16 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         steps, lr, dropout, l2, patience: see :class:`ngcn.Config`.
         features: how X is prepared: auto, bag, unit, row, standard or none, see :class:`ngcn.Config`.
         n_neighbors, metric: of the neighbour graph, see :func:`ngcn.data.knn_graph`.
-        validation_fraction: the share of the labelled nodes of every class, rounded down, that select the best step
-            instead of training. If it is 0, all labelled nodes train and the last step is kept.
-        random_state: draws the initial parameters, dropout and the validation nodes; an int gives the same bits again.
+        validation_fraction: the share of the labelled nodes of every class, rounded down, that are held out to select
+            the best step. If it is 0, all labelled nodes train and the last step is kept.
+        random_state: draws the initial parameters, dropout and the validation nodes; an int makes fits reproducible.
 
     Attributes:
         model_: the trained :class:`ngcn.Model`.
         classes_: the labels in y without -1; for multi-label and after ``fit(graph)`` the numbers of the classes.
         transduction_: ``(nodes,)`` the label of every node: the given one, or else the predicted one.
-        label_distributions_: ``(nodes, classes)`` the predicted probabilities of every node, also of labelled ones.
-        scale_weights_: how much each power of Â counts, by power; None for the classifiers fc and fc2.
+        label_distributions_: ``(nodes, classes)`` the predicted probabilities of every node, labelled or not.
+        scale_weights_: the weight of each power of Â, by power; None for the classifiers fc and fc2.
         history_: the loss of every step and, with validation nodes, their loss and score.
         best_step_: the step whose parameters are kept.
         n_features_in_, feature_names_in_: as in all scikit-learn estimators.
@@ -105,14 +105,14 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X: Data, y: Any = None, adjacency: Any = None) -> NGCNClassifier:
-        """Learn from the labelled nodes.
+        """Fit the model to the labelled nodes.
 
         Args:
-            X: ``(nodes, features)``; or a :class:`~ngcn.Graph`, whose training nodes teach, whose validation nodes, if
-                it has any, choose the best step, and whose other labels are not looked at.
-            y: ``(nodes,)`` labels with -1 for unlabelled (among text too, in an object array); or a 0/1 matrix
-                ``(nodes, classes)`` with rows of -1, for nodes with several labels. -1 and 1 alone are two classes.
-            adjacency: ``(nodes, nodes)`` edge weights, sparse or dense; nearest neighbours in X are linked if None.
+            X: ``(nodes, features)``; or a :class:`~ngcn.Graph`. Its training nodes are fitted, its validation nodes, if
+                any, select the best step, and its other labels are not used.
+            y: ``(nodes,)`` labels with -1 for unlabelled (for text labels, in an object array); or for multi-label a
+                0/1 matrix ``(nodes, classes)``, with rows of -1. A y of only -1 and 1 has two classes.
+            adjacency: ``(nodes, nodes)`` edge weights, sparse or dense; if None, nearest neighbours are linked.
         """
         random = check_random_state(self.random_state)
         config = self._config()
@@ -129,8 +129,8 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
 
         if ignores_values(graph, config):
             warnings.warn(
-                "X is sparse, and features='auto' ignores the values of its entries: only which features a row has "
-                "counts. features='standard', 'row' or 'none' keeps the values; 'bag' silences this warning.",
+                "X is sparse, and features='auto' uses which features a node has, not their values. "
+                "features='standard', 'row' or 'none' keeps the values; 'bag' silences this warning.",
                 stacklevel=2,
             )
         result = fit(graph, config, seed=int(random.randint(2**31)))
@@ -148,13 +148,13 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         return self
 
     def predict_proba(self, X: Data, adjacency: Any = None) -> np.ndarray:
-        """The class probabilities, ``(nodes, classes)``, also of nodes that were not seen in training.
+        """The class probabilities, ``(nodes, classes)``, also of new nodes.
 
         Args:
             X: the features of the nodes, or a :class:`~ngcn.Graph`.
             adjacency: their edges, as for :meth:`fit`. If None, each row of X is linked to its nearest neighbours among
-                the nodes of :meth:`fit`. These links are directed: the new node receives from its neighbours, and not
-                the other way round, so that a prediction does not depend on the other rows of X.
+                the nodes of :meth:`fit`. These links are directed towards the new node, so that its prediction does not
+                depend on the other rows of X.
         """
         check_is_fitted(self)
         if isinstance(X, Graph):
@@ -165,36 +165,36 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
             return self._distributions(_unlabelled(adjacency, X))
         if self._neighbours is None:
             raise GraphError(
-                "The model was fitted on a graph of yours, so new nodes need their edges: pass adjacency, or a Graph. "
-                "The labels of the nodes that it was fitted on are in transduction_."
+                "The model was fitted on a given graph, so new nodes need edges: pass adjacency, or a Graph. The "
+                "labels of the nodes of that graph are in transduction_."
             )
         joined = self._join(X)
         return self._distributions(joined, np.arange(joined.nodes - X.shape[0], joined.nodes), directed=True)
 
     def predict(self, X: Data, adjacency: Any = None) -> np.ndarray:
-        """The most probable class of every node; for multi-label the classes more probable than not, as 0/1 matrix.
+        """The most probable class of every node; for multi-label, a 0/1 matrix of the classes above 0.5.
 
         Arguments are those of :meth:`predict_proba`.
         """
         return self._decide(self.predict_proba(X, adjacency))
 
     def score(self, X: Data, y: Any = None, sample_weight: Any = None, adjacency: Any = None) -> float:
-        """Accuracy, for multi-label that of whole rows. Nodes that are -1 in y do not count.
+        """The accuracy; for multi-label, the share of rows without error. Nodes with -1 in y are ignored.
 
-        Of a :class:`~ngcn.Graph` the test nodes count or, if it has none, all labelled nodes.
+        For a :class:`~ngcn.Graph`, the accuracy on its test nodes or, if it has none, on all labelled nodes.
         """
         predicted = self.predict(X, adjacency)
-        counts = np.ones(len(predicted), dtype=bool)
+        scored = np.ones(len(predicted), dtype=bool)
         if isinstance(X, Graph):
             _check_alone(y)
             y = X.labels
         y = y.toarray() if sp.issparse(y) else np.asarray(y)
         if isinstance(X, Graph) and X.test.any():
-            counts = X.test
+            scored = X.test
         elif UNKNOWN not in self.classes_.tolist():
-            counts = (y != UNKNOWN).reshape(len(y), -1).any(axis=1)
-        weight = None if sample_weight is None else np.asarray(sample_weight)[counts]
-        return float(accuracy_score(y[counts], predicted[counts], sample_weight=weight))
+            scored = (y != UNKNOWN).reshape(len(y), -1).any(axis=1)
+        weight = None if sample_weight is None else np.asarray(sample_weight)[scored]
+        return float(accuracy_score(y[scored], predicted[scored], sample_weight=weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -210,8 +210,10 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
 
     def _check_graph(self, graph: Graph) -> Graph:
         if not graph.train.any() or graph.classes < 2:
-            raise GraphError(f"The graph {graph.name!r} needs training nodes and two classes or more to learn from.")
-        validate_data(self, graph.features, accept_sparse="csr")  # sets n_features_in_, removes older names
+            raise GraphError(f"The graph {graph.name!r} must have training nodes and at least two classes.")
+        validate_data(
+            self, graph.features, accept_sparse="csr"
+        )  # sets n_features_in_, and removes the names of an earlier fit
         if graph.feature_names != tuple(map(str, range(self.n_features_in_))):
             self.feature_names_in_ = np.array(graph.feature_names, dtype=object)
         self.classes_ = np.arange(graph.classes)
@@ -233,7 +235,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         return graph
 
     def _join(self, X: Any) -> Graph:
-        """The nodes of :meth:`fit`, then the rows of X with links from their nearest neighbours."""
+        """The graph of :meth:`fit` with the rows of X appended, linked from their nearest neighbours."""
         assert self._neighbours is not None and self._graph is not None
         new = X.astype(np.float32)  # as in a Graph
         links = self._neighbours.links(self._place(new))
@@ -243,7 +245,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         return _unlabelled(adjacency, features)
 
     def _distributions(self, graph: Graph, rows: np.ndarray | None = None, *, directed: bool = False) -> np.ndarray:
-        logits = self.model_.logits(graph, rows, directed=directed).double()  # so that rows sum to 1 more exactly
+        logits = self.model_.logits(graph, rows, directed=directed).double()  # rows sum to 1 more exactly
         return probabilities(logits, self.model_.multilabel).numpy()
 
     def _decide(self, distributions: np.ndarray) -> np.ndarray:
@@ -254,11 +256,11 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
 
 def _check_alone(*given: Any) -> None:
     if any(value is not None for value in given):
-        raise GraphError("A Graph brings its own labels and edges; pass it alone, without y and adjacency.")
+        raise GraphError("A Graph has its own labels and edges; pass it without y and adjacency.")
 
 
 def _one_unit(features: Any) -> bool:
-    """Whether the standard deviations of dense columns are so similar that they seem to have the same unit."""
+    """Whether the columns are dense and their standard deviations similar, as with a common unit."""
     if sp.issparse(features):
         return False
     deviation = features.std(axis=0, dtype=np.float64)

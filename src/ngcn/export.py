@@ -1,4 +1,4 @@
-"""A model for use without ngcn: a file of plain PyTorch, and its parameters."""
+"""Export a model for use without ngcn: a file of plain PyTorch, and its parameters."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def export_torch(model: Model, folder: Path | str) -> None:
     if not isinstance(network.graph_models, GCN | SAGE):
         names = [name for name, spec in MODELS.items() if spec.exports]
         raise ModelError(
-            f"{model.config.model} cannot be exported: only networks of GCN and SAGE can, such as {', '.join(names)}."
+            f"{model.config.model} cannot be exported; only networks of GCN and SAGE can, such as {', '.join(names)}."
         )
     tensors = exported_tensors(network)
     how, mean, deviation = card.preparation
@@ -59,8 +59,8 @@ def exported_tensors(network: Network) -> dict[str, Tensor]:
 
 
 def _per_tower(weights: Any) -> Tensor:
-    """The weight of a ``TowerWeights`` as ``(towers, columns before, columns after)``."""
+    """The weight of a ``TowerWeights`` as ``(towers, inputs, outputs)``."""
     weight = weights.weight.detach()
-    if weight.ndim == 3:  # shared input: the towers of a power side by side
+    if weight.ndim == 3:  # shared input: the towers of a power are concatenated
         weight = weight.unflatten(2, (-1, weights.width_out)).transpose(1, 2)
     return weight.flatten(0, 1).clone(memory_format=torch.contiguous_format)

@@ -1,4 +1,4 @@
-"""A trained network in plain PyTorch: this file and model.pt next to it are all that it needs.
+"""A trained network in plain PyTorch. It needs only this file and model.pt next to it.
 
     from model import load
 
@@ -6,9 +6,9 @@
     p = model(X, edges)                        # (nodes, classes) probabilities
     names = [model.classes[c] for c in p.argmax(dim=1)]
 
-X is the ``(nodes, features)`` tensor of features as they were given to training, in the order of ``model.features``;
-edges is a ``(2, edges)`` tensor of node numbers, each edge once or in both directions; weights, if edges have them,
-is a ``(edges,)`` tensor. Written by `ngcn export` (https://arxiv.org/abs/1802.08888).
+X is a ``(nodes, features)`` tensor of raw features, in the order of ``model.features``; edges is a ``(2, edges)``
+tensor of node indices, each edge in one or both directions; optional edge weights are an ``(edges,)`` tensor. Written
+by `ngcn export` (https://arxiv.org/abs/1802.08888).
 """
 
 from __future__ import annotations
@@ -22,14 +22,13 @@ from torch.nn.functional import log_softmax, logsigmoid, normalize
 
 
 class Model(nn.Module):
-    """The network, from the preparation of features to the probabilities of classes.
+    """The network, from raw features to class probabilities.
 
     Tower t applies the k-th power of the normalised adjacency in each of its layers, where k is ``powers[t]``.
 
-    ``tensors`` has a ``(towers, columns before, columns after)`` matrix for each layer, as ``layers_0``, ...; for SAGE
-    also those for a node itself, as ``own_0``, ...; the matrices of the fully-connected classifier, as
-    ``classifier_0``, ..., or the ``scores`` of the towers in a mixture; and ``mean`` and ``deviation``, where features
-    are standardised.
+    ``tensors`` has a ``(towers, inputs, outputs)`` weight for each layer, ``layers_0``, ...; for SAGE also those of the
+    node itself, ``own_0``, ...; the weights of a fully-connected classifier, ``classifier_0``, ..., or the ``scores``
+    of the towers in a mixture; ``mean`` and ``deviation`` for standardised features.
     """
 
     def __init__(self, settings: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -41,12 +40,12 @@ class Model(nn.Module):
         self.tensors = nn.ParameterDict(tensors)
 
     def forward(self, X: Tensor, edges: Tensor, weights: Tensor | None = None) -> Tensor:
-        """The probability of every class for every node; with several labels per node, of each for itself."""
+        """The class probabilities, ``(nodes, classes)``; for multi-label, each class is independent."""
         logits = self.classify(self.towers(self.adjacency(edges, weights, len(X)), self.prepare(X.float())))
         return torch.sigmoid(logits) if self.settings["multilabel"] else torch.softmax(logits, dim=1)
 
     def prepare(self, X: Tensor) -> Tensor:
-        """The features as training took them."""
+        """Prepare the features as in training."""
         how = self.settings["preparation"]
         if how == "standard":
             return (X - self.tensors["mean"]) / self.tensors["deviation"]
@@ -59,13 +58,15 @@ class Model(nn.Module):
         return X / torch.where(total > 0, total, 1)
 
     def adjacency(self, edges: Tensor, weights: Tensor | None, nodes: int) -> Tensor:
-        """Normalised: an edge counts both ways, with the larger weight, and every node is its own neighbour."""
-        edges = edges.long()  # numbers of pairs can be too large for less
+        """The normalised adjacency: undirected, with the larger weight of both directions, and with self-loops."""
+        edges = edges.long()  # nodes * nodes may exceed 32 bits
         if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < nodes:
-            raise ValueError(f"edges are between nodes 0 to {nodes - 1}, not {int(edges.min())} to {int(edges.max())}.")
+            raise ValueError(
+                f"edges must be indices from 0 to {nodes - 1}, not {int(edges.min())} to {int(edges.max())}."
+            )
         once, number = torch.unique(edges[0] * nodes + edges[1], return_inverse=True)
         weight = torch.ones(len(once))
-        if weights is not None:  # those of an edge that is listed twice add up
+        if weights is not None:  # duplicate edges are summed
             weight = torch.zeros(len(once)).index_add_(0, number, weights.float())
         source, target = once // nodes, once % nodes
         both, number = torch.unique(torch.cat([once, target * nodes + source]), return_inverse=True)
@@ -82,7 +83,7 @@ class Model(nn.Module):
         return torch.sparse_coo_tensor(torch.stack([row, column]), weight, (nodes, nodes), check_invariants=False)
 
     def towers(self, A: Tensor, X: Tensor) -> Tensor:
-        """The output of every tower, ``(nodes, towers, columns)``."""
+        """The outputs of all towers, ``(nodes, towers, width)``."""
         return torch.stack([self.tower(A, X, t, k) for t, k in enumerate(self.powers)], dim=1)
 
     def tower(self, A: Tensor, X: Tensor, t: int, k: int) -> Tensor:
@@ -91,16 +92,16 @@ class Model(nn.Module):
             if i > 0:
                 Z = torch.relu(Z)
                 Z = normalize(Z, dim=1) if sage else Z
-            of_itself = Z @ self.tensors[f"own_{i}"][t] if sage else 0.0
+            own = Z @ self.tensors[f"own_{i}"][t] if sage else 0.0
             Z = Z @ self.tensors[f"layers_{i}"][t]
             for _ in range(k):
                 Z = torch.sparse.mm(A, Z)
-            Z = Z + of_itself
+            Z = Z + own
         Z = torch.relu(Z) if "classifier_0" in self.tensors else Z
         return normalize(Z, dim=1) if sage else Z
 
     def classify(self, Z: Tensor) -> Tensor:
-        """From the towers to one logit per class."""
+        """Combine the towers into one logit per class."""
         if "classifier_0" in self.tensors:
             H = Z.flatten(1) @ self.tensors["classifier_0"]
             return torch.relu(H) @ self.tensors["classifier_1"] if "classifier_1" in self.tensors else H
@@ -114,6 +115,6 @@ class Model(nn.Module):
 
 
 def load(path: str | Path | None = None) -> Model:
-    """The model in the file, ready to predict."""
+    """Load the model from a file, in evaluation mode."""
     saved = torch.load(path or Path(__file__).with_name("model.pt"), weights_only=True)
     return Model(saved["settings"], saved["tensors"]).eval().requires_grad_(False)

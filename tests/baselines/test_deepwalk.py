@@ -24,9 +24,9 @@ def cliques() -> Graph:
 def test_two_cliques_separate(cliques: Graph) -> None:
     deepwalk = DeepWalk(**SETTINGS)
     deepwalk.fit(cliques, seed=0)
-    chances = deepwalk.predict_proba(cliques)
-    assert (chances.argmax(axis=1) == cliques.labels).all()
-    np.testing.assert_allclose(chances.sum(axis=1), 1)
+    p = deepwalk.predict_proba(cliques)
+    assert (p.argmax(axis=1) == cliques.labels).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1)
 
 
 def test_neighbours_have_the_nearer_vectors(cliques: Graph) -> None:
@@ -52,16 +52,16 @@ def test_a_class_without_training_nodes_has_no_chance(cliques: Graph) -> None:
     graph = Graph(cliques.adjacency, cliques.features, labels, cliques.train, cliques.val, cliques.test)
     deepwalk = DeepWalk(**SETTINGS)
     deepwalk.fit(graph, seed=0)
-    chances = deepwalk.predict_proba(graph)
-    assert chances.shape == (20, 3)
-    assert (chances[:, 2] == 0).all()
+    p = deepwalk.predict_proba(graph)
+    assert p.shape == (20, 3)
+    assert (p[:, 2] == 0).all()
 
 
 def test_same_seed_same_vectors_in_another_process() -> None:
     """Names are hashed with a key that differs between processes; it must not matter."""
     program = (
         "import networkx as nx, numpy as np, scipy.sparse as sp;"
-        "from ngcn.baselines import DeepWalk; from ngcn.graph import Graph;"
+        "from ngcn.baselines.deepwalk import DeepWalk; from ngcn.graph import Graph;"
         "A = sp.csr_array(nx.to_scipy_sparse_array(nx.karate_club_graph())); no = np.zeros(34, bool);"
         "Z = DeepWalk(dimensions=4, walks=2).embed(Graph(A, np.eye(34), np.zeros(34, int), no, no, no), seed=5);"
         "print(Z.tobytes().hex())"
@@ -74,15 +74,15 @@ def test_same_seed_same_vectors_in_another_process() -> None:
     assert run("1") == run("2") != b""
 
 
-def test_other_nodes_are_refused(cliques: Graph, path: Graph) -> None:
+def test_other_nodes_raise_an_error(cliques: Graph, path: Graph) -> None:
     deepwalk = DeepWalk(**SETTINGS)
     deepwalk.fit(cliques, seed=0)
-    with pytest.raises(ConfigError, match="knows the 20 nodes that it was fitted on and no others"):
+    with pytest.raises(ConfigError, match="can only predict the 20 nodes that it was fitted on"):
         deepwalk.predict_proba(path)
 
 
-def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(ConfigError, match=r"p must be above 0, not 0\.0"):
+def test_settings_out_of_range_raise_an_error() -> None:
+    with pytest.raises(ConfigError, match=r"p must be a number above 0, not 0\.0"):
         DeepWalk(p=0.0)
 
 

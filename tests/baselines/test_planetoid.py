@@ -69,10 +69,10 @@ def test_two_cliques_separate_though_features_say_nothing() -> None:
     graph = small_graph(nx.barbell_graph(10, 0), [0] * 10 + [1] * 10, train=[3, 16], features=np.ones((20, 1)))
     planetoid = Planetoid(dimensions=8, contexts=500, pretraining=150, steps=100)
     planetoid.fit(graph, seed=0)
-    chances = planetoid.predict_proba(graph)
-    assert (chances.argmax(axis=1) == graph.labels).all()
-    np.testing.assert_allclose(chances.sum(axis=1), 1, rtol=1e-5)
-    with pytest.raises(ConfigError, match="knows the 20 nodes that it was fitted on and no others"):
+    p = planetoid.predict_proba(graph)
+    assert (p.argmax(axis=1) == graph.labels).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+    with pytest.raises(ConfigError, match="can only predict the 20 nodes that it was fitted on"):
         planetoid.predict_proba(small_graph(nx.path_graph(2), [0, 1], train=[0], features=np.ones((2, 1))))
 
 
@@ -100,14 +100,14 @@ def test_same_seed_same_answer(tadpole: Graph) -> None:
     assert (answers[0] == answers[1]).all()
 
 
-def test_what_cannot_be_sampled_is_refused(tadpole: Graph) -> None:
-    with pytest.raises(ConfigError, match="walked must be between 0 and 1, not 2"):
+def test_impossible_settings_raise_an_error(tadpole: Graph) -> None:
+    with pytest.raises(ConfigError, match="walked must be a number from 0 to 1, not 2"):
         Planetoid(walked=2.0)
     with pytest.raises(ConfigError, match="length and window must be 2 or more, not 1 and 3"):
         Planetoid(length=1, window=3)
     lonely = small_graph(nx.empty_graph(4), [0, 0, 1, 1], train=[0, 2])
-    with pytest.raises(ConfigError, match="no edges to walk on"):
+    with pytest.raises(ConfigError, match="no edges for random walks"):
         Planetoid().fit(lonely, seed=0)
     one_class = small_graph(nx.path_graph(4), [0, 0, 1, 1], train=[0, 1])
-    with pytest.raises(ConfigError, match="All training nodes are of one class"):
+    with pytest.raises(ConfigError, match="All training nodes have the same class"):
         Planetoid(walked=0.5).fit(one_class, seed=0)

@@ -85,9 +85,9 @@ def test_neighbours_decide_where_own_features_say_nothing(model: type[SagePool])
     sage = model(hidden=8, first=3, second=3, steps=60, dropout=0.0)
     sage.fit(graph, seed=0)
     unseen = stars([1, 0, 1], train=[0])
-    chances = sage.predict_proba(unseen)
-    assert (chances.argmax(axis=1) == unseen.labels).all()
-    np.testing.assert_allclose(chances.sum(axis=1), 1, rtol=1e-5)
+    p = sage.predict_proba(unseen)
+    assert (p.argmax(axis=1) == unseen.labels).all()
+    np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
 
 
 def test_same_seed_same_answer_with_small_batches_and_several_labels() -> None:
@@ -101,6 +101,6 @@ def test_same_seed_same_answer_with_small_batches_and_several_labels() -> None:
     assert not np.allclose(answers[0].sum(axis=1), 1)
 
 
-def test_settings_out_of_range_are_refused() -> None:
-    with pytest.raises(ConfigError, match="batch must be 1 or more, not 0"):
+def test_settings_out_of_range_raise_an_error() -> None:
+    with pytest.raises(ConfigError, match="batch must be a whole number of 1 or more, not 0"):
         SageLSTM(batch=0)

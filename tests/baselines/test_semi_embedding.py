@@ -5,7 +5,7 @@ import scipy.sparse as sp
 import torch
 
 from baselines.conftest import small_graph
-from ngcn.baselines.semi_embedding import SemiEmbedding, embedding_loss, strangers
+from ngcn.baselines.semi_embedding import SemiEmbedding, embedding_loss, random_non_edges
 
 
 def test_the_regulariser_by_hand() -> None:
@@ -24,9 +24,9 @@ def test_equal_vectors_leave_a_finite_slope() -> None:
     assert g.grad.isfinite().all()
 
 
-def test_strangers_have_no_edge() -> None:
+def test_random_non_edges_have_no_edge() -> None:
     W = sp.csr_array(nx.to_scipy_sparse_array(nx.cycle_graph(4)))
-    i, j = strangers(W, 1000, np.random.default_rng(0))
+    i, j = random_non_edges(W, 1000, np.random.default_rng(0))
     assert set(zip(i.tolist(), j.tolist(), strict=True)) == {(0, 2), (2, 0), (1, 3), (3, 1)}
 
 
@@ -37,9 +37,9 @@ def test_edges_carry_labels_to_nodes_whose_own_features_say_nothing() -> None:
     for weight in (0.0, 1.0):
         model = SemiEmbedding(weight=weight, hidden=16, dropout=0.0)
         model.fit(graph, seed=0)
-        chances = model.predict_proba(graph)
-        np.testing.assert_allclose(chances.sum(axis=1), 1, rtol=1e-5)
-        accuracy[weight] = (chances.argmax(axis=1) == graph.labels).mean()
+        p = model.predict_proba(graph)
+        np.testing.assert_allclose(p.sum(axis=1), 1, rtol=1e-5)
+        accuracy[weight] = (p.argmax(axis=1) == graph.labels).mean()
     assert accuracy[1.0] == 1
     assert accuracy[0.0] < 0.9
 

@@ -5,6 +5,8 @@ from pathlib import Path
 import pytest
 from typer.testing import Result
 
+from ngcn.cli._errors import as_options
+
 Ngcn = Callable[..., Result]
 QUICK = ("train", "cora", "--model", "gcn", "--steps", "2")
 
@@ -24,17 +26,17 @@ QUICK = ("train", "cora", "--model", "gcn", "--steps", "2")
         (["train", "cora", "--steps", "0"], "steps must be a whole number of 1 or more, not 0."),
         (["train", "cora", "--lr", "-1"], "lr must be a number above 0"),
         (["train", "cora", "--seed", "99999999999999999999"], "seed must be below"),
-        (["train", "cora", "--hidden", "100000000"], "not enough memory"),
+        (["train", "cora", "--hidden", "100000000"], "Not enough memory; try fewer --powers"),
         (["train", "cora", "--threads", "0"], "Invalid value for '--threads'"),
         (["train", "cora", "--powers", "0-5"], "powers must be"),
         (["train", "cora", "--powers", "1,1"], "powers must be"),
         (["train", "cora", "--model", "gnc"], "did you mean 'gcn'?"),
         (
             ["train", "cora", "--model", "gcn", "--powers", "3"],
-            "make 3; use --model ngcn, or join them with --classifier",
+            "make 3; use --model ngcn, or combine them with --classifier",
         ),
         (["train", "cora", "--classifier", "fc", "--intermediate"], "intermediate supervision needs"),
-        (["train", "cora", "--split", "random"], "split must be planetoid or random:N"),
+        (["train", "cora", "--split", "random"], "split must be given"),
         (["train", "cora", "--config", "absent.yaml"], "absent.yaml cannot be read"),
         (["train", "--config", "typo.yaml"], "unknown key 'stesp'; did you mean 'steps'?"),
         (["train", "--config", "."], "cannot be read"),
@@ -73,25 +75,48 @@ def test_run_folders_in_the_wrong_state(ngcn: Ngcn) -> None:
         ("x.xls", "must end"),
     ):
         assert message in ngcn("predict", "run", "--out", out).stderr
-    assert "no threshold to set" in ngcn("predict", "run", "--out", "x.csv", "--threshold", "0.2").stderr
+    assert "so --threshold does not apply" in ngcn("predict", "run", "--out", "x.csv", "--threshold", "0.2").stderr
     for verb in (["predict", "run", "--out", "x.csv"], ["evaluate", "run"]):
         for option in ("--edges", "--feature-table"):
             result = ngcn(*verb, option, "x.csv")
-            assert result.exit_code == 2 and "go with a GRAPH of their own; name its table" in result.stderr
+            assert result.exit_code == 2 and "belong to another GRAPH; name its table" in result.stderr
     assert "cora is a dataset of the catalog" in ngcn("evaluate", "run", "cora", "--edges", "x.csv").stderr
     Path("run/seed-0/result.json").unlink()
-    assert "continue with `ngcn train --resume --out run`" in ngcn("evaluate", "run").stderr
+    assert (
+        "run is not finished: seed 0 is missing; continue it with `ngcn train --resume --out RUN`"
+        in ngcn("evaluate", "run").stderr
+    )
     Path("run/config.yaml").write_text("lr: [\n")
     assert "config.yaml is not valid YAML" in ngcn("evaluate", "run").stderr
 
 
-def test_a_mistake_of_ours_keeps_its_traceback(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("ngcn.graph.load_dataset", lambda *_, **__: [][1])
+def test_a_bug_keeps_its_traceback(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ngcn.runs.run.load_dataset", lambda *_, **__: [][1])
     with pytest.raises(IndexError):
         ngcn(*QUICK)
-    monkeypatch.setattr("ngcn.graph.load_dataset", lambda *_, **__: int("x"))
+    monkeypatch.setattr("ngcn.runs.run.load_dataset", lambda *_, **__: int("x"))
     with pytest.raises(ValueError, match="invalid literal"):
         ngcn(*QUICK)
+
+
+@pytest.mark.parametrize(
+    ("message", "expected"),
+    [
+        ("use `multilabel=True`.", "use --multilabel."),
+        ("train with `one_hot=['town', 'job']`", "train with --one-hot town --one-hot job"),
+        ('train with `ignore=["driver\'s age"]`', "train with --ignore driver's age"),
+        ("use `model='ngcn'`, or `features=row`", "use --model ngcn, or --features row"),
+        (
+            "fewer `jobs`, another `results`, see `feature_table`",
+            "fewer --jobs, another --results, see --feature-table",
+        ),
+        ("continue it with `resume=True`, or choose", "continue it with `ngcn train --resume --out RUN`, or choose"),
+        ("pass it as `network`; see `ngcn datasets`", "pass it as `network`; see `ngcn datasets`"),
+        ("add a line such as `dataset: cora`", "add a line such as `dataset: cora`"),
+    ],
+)
+def test_arguments_in_messages_become_options(message: str, expected: str) -> None:
+    assert as_options(message) == expected
 
 
 @pytest.mark.parametrize("argv", [["ngcn"], ["ngcn", "--help"]])

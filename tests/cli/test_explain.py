@@ -15,13 +15,13 @@ def run(ngcn: Ngcn) -> str:
     return "run"
 
 
-def test_the_tables_and_what_their_numbers_mean(ngcn: Ngcn, run: str) -> None:
+def test_the_tables_show_the_explanation(ngcn: Ngcn, run: str) -> None:
     result = ngcn("explain", run, "--node", "1708")
     why = explain_node(run, 1708)
     assert result.exit_code == 0, result.output
     words = " ".join(result.stdout.split())
     assert f"Node 1708: {why.label}, {100 * why.probability:.1f} % (true: " in words
-    assert f"together that is the probability, {100 * why.probability:.1f} %." in words
+    assert f"The sum is the predicted probability, {100 * why.probability:.1f} %." in words
     for vote in why.votes:
         cells = f"Â^{vote.power} │ {vote.weight:.3f} │ {100 * vote.opinion:.1f} % │ {100 * vote.contribution:.1f} %"
         assert cells in words
@@ -32,13 +32,13 @@ def test_the_tables_and_what_their_numbers_mean(ngcn: Ngcn, run: str) -> None:
     assert all(f"│ {feature.name} │ {100 * feature.points:+.2f} │" in words for feature in why.features[:3])
 
 
-def test_a_class_that_was_asked_for_has_the_likelier_ones_beside_it(ngcn: Ngcn, run: str) -> None:
-    chances = explain_node(run, 1708).probabilities
-    first, second, third = sorted(chances, key=lambda name: -chances[name])[:3]
-    told = ngcn("explain", run, "--node", "1708", "--class", second).stdout
-    assert f"Node 1708: {second}, {100 * chances[second]:.1f} %" in told
-    assert f"Likelier: {first} {100 * chances[first]:.1f} %.\nNext: {third} " in told
-    assert "Likelier" not in ngcn("explain", run, "--node", "1708").stdout
+def test_another_class_is_shown_with_the_more_probable_ones(ngcn: Ngcn, run: str) -> None:
+    p = explain_node(run, 1708).probabilities
+    first, second, third = sorted(p, key=lambda name: -p[name])[:3]
+    shown = ngcn("explain", run, "--node", "1708", "--class", second).stdout
+    assert f"Node 1708: {second}, {100 * p[second]:.1f} %" in shown
+    assert f"More probable: {first} {100 * p[first]:.1f} %.\nNext: {third} " in shown
+    assert "More probable" not in ngcn("explain", run, "--node", "1708").stdout
 
 
 def test_json_is_the_explanation(ngcn: Ngcn, run: str) -> None:
@@ -54,10 +54,10 @@ def test_fully_connected_votes_are_a_lead(ngcn: Ngcn) -> None:
     assert all(f"Â^{vote.power} │ {vote.contribution:+.2f} │" in words for vote in why.votes)
 
 
-def test_what_is_not_there(ngcn: Ngcn, run: str) -> None:
+def test_unknown_nodes_and_classes(ngcn: Ngcn, run: str) -> None:
     unknown = ngcn("explain", run, "--node", "17080")
     assert unknown.exit_code == 2
     assert unknown.stderr == "The graph 'cora' has no node '17080'; they are numbered 0 to 2707.\n"
     other = ngcn("explain", run, "--node", "1708", "--class", "Teory")
-    assert other.exit_code == 2 and other.stderr == "The graph 'cora' has no class 'Teory'; did you mean Theory?\n"
+    assert other.exit_code == 2 and other.stderr == "The graph 'cora' has no class 'Teory'; did you mean 'Theory'?\n"
     assert ngcn("explain", "nowhere", "--node", "1").exit_code == 2

@@ -1,27 +1,49 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import field, fields, make_dataclass
+from typing import get_args
 
 import pytest
 from typer.testing import Result
+
+from ngcn import Config
+from ngcn.checks import not_negative
+from ngcn.cli import train
 
 Ngcn = Callable[..., Result]
 VERBS = ["train", "evaluate", "predict", "explain", "report", "export", "reproduce", "datasets"]
 
 
-def test_help_names_every_verb_and_option(ngcn: Ngcn) -> None:
+def test_help_lists_every_command_and_option(ngcn: Ngcn) -> None:
     text = ngcn("--help").stdout
     assert all(verb in text for verb in VERBS)
-    options = (
-        "model powers replicas classifier hidden layers steps lr dropout l2 seed seeds split intermediate out resume "
-        "config json features patience threads"
-    )
     text = ngcn("train", "--help").stdout
-    assert [option for option in options.split() if f"--{option} " not in text] == []
+    assert [name for name in ("out", "resume", "config", "json", "threads", "nodes") if f"--{name} " not in text] == []
+
+
+def test_every_field_of_config_is_an_option_of_train(ngcn: Ngcn) -> None:
+    text = ngcn("train", "--help").stdout
+    for setting in fields(Config):
+        flag = {"dataset": "[GRAPH]", "settings": "--set "}.get(setting.name, f"--{setting.name.replace('_', '-')} ")
+        assert flag in text and setting.metadata["help"].split()[0] in text
+
+
+def test_a_new_field_of_config_becomes_an_option(monkeypatch: pytest.MonkeyPatch) -> None:
+    more = {"panel": "Training", "help": "Weight of the new loss.", "check": not_negative}
+    new = make_dataclass(
+        "New", [("beta", float, field(default=0.5, metadata=more))], bases=(Config,), kw_only=True, frozen=True
+    )
+    monkeypatch.setattr(train, "Config", new)
+    beta = train._signature().parameters["beta"]
+    kind, option = get_args(beta.annotation)
+    assert kind == float | None and beta.default is None
+    assert option.param_decls == ("--beta",) or option.default == "--beta"
+    assert option.help == "Weight of the new loss. [dim](0.5)[/dim]" and option.rich_help_panel == "Training"
 
 
 @pytest.mark.parametrize("verb", VERBS)
-def test_help_of_every_verb_has_an_example(ngcn: Ngcn, verb: str) -> None:
+def test_help_of_every_command_has_an_example(ngcn: Ngcn, verb: str) -> None:
     result = ngcn(verb, "--help")
     assert result.exit_code == 0 and f"Example: ngcn {verb}" in result.stdout
 
@@ -44,9 +66,7 @@ def test_version_and_no_arguments(ngcn: Ngcn) -> None:
     assert bare.exit_code == 2 and bare.output.count("Usage: ") == 1
 
 
-def test_help_tells_the_true_defaults(ngcn: Ngcn) -> None:
-    from ngcn import Config
-
+def test_help_shows_the_defaults(ngcn: Ngcn) -> None:
     words = " ".join(ngcn("train", "--help").stdout.replace("│", "").split())
     config = Config()
     for name, default in (
@@ -55,6 +75,6 @@ def test_help_tells_the_true_defaults(ngcn: Ngcn) -> None:
         ("classifier", f"ngcn: {config.classifier}"),
         ("layers", f"ngcn: {config.layers}"),
         ("lr", config.lr),
-        ("l2", config.l2),
+        ("l2", f"ngcn: {config.l2}"),
     ):
         assert f"({default})" in words.split("Options")[1].split(f"--{name} ")[1].split(" --")[0]

@@ -1,4 +1,4 @@
-"""Real processes, really killed: what is on disk is always a state that `--resume` ends well from."""
+"""Killed processes: `--resume` always continues from the files on disk."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def wait_for(condition: Callable[[], object]) -> None:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """All files of a run but those that hold how long it took."""
+    """All files of a run except those that contain the training time."""
     files = [file for file in folder.rglob("*") if file.is_file() and file.name != "result.json"]
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
@@ -38,7 +38,7 @@ def alive(pid: int) -> bool:
 
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A run of two seeds that nobody disturbed."""
+    """A run of two seeds without an interruption."""
     folder = tmp_path_factory.mktemp("undisturbed")
     process = Process(folder, 0, (*TRAIN, *SEEDS, "--out", "run"))
     assert process.end()[0] == 0
@@ -59,7 +59,7 @@ def test_one_seed(start: Start, tmp_path: Path, whole: Path, how: signal.Signals
         assert code == 128 + how
         assert stderr.endswith(f"Stopped by {how.name}; continue with `ngcn train --resume --out parts`.\n")
     code, _, stderr = start("train", "--resume", "--out", "parts").end()
-    assert code == 0 and (said := re.search(r"The run in parts goes on after (\d+) of 200 steps\.\n", stderr))
+    assert code == 0 and (said := re.search(r"The run in parts continues after (\d+) of 200 steps\.\n", stderr))
     assert 0 < int(said[1]) < 200
     assert contents(tmp_path / "parts/seed-0") == contents(whole / "seed-0")
 

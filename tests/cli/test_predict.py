@@ -1,4 +1,4 @@
-"""Predictions for a user's own files: which nodes, in which form, and on which other graphs."""
+"""Predictions for files of the user: which nodes, in which format, on which graphs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ QUICK = ("--model", "gcn", "--steps", "40", "--out", "run")
 def write(
     folder: str, size: int = 60, seed: int = 0, several: bool = False, prefix: str = "p", **extra: object
 ) -> pd.DataFrame:
-    """Two crowds, of which every third member has no label."""
+    """Two communities; every third node has no label."""
     random = np.random.default_rng(seed)
     crowd = np.arange(size) % 2
     nodes = pd.DataFrame({"id": [f"{prefix}{i:02}" for i in range(size)], "label": np.where(crowd, "right", "left")})
@@ -74,14 +74,20 @@ def test_another_graph_with_the_model(ngcn: Ngcn) -> None:
     result = ngcn("evaluate", "run", "new/")
     assert result.exit_code == 0 and "labelled nodes" in result.stdout and "Accuracy" in result.stdout
     assert "trained on" not in result.stderr
-    assert "crowds is what run was trained on" in ngcn("evaluate", "run", "crowds/").stderr
+    assert (
+        "run was trained on crowds, so these scores include its training nodes"
+        in ngcn("evaluate", "run", "crowds/").stderr
+    )
     shutil.copytree("crowds", "copy")
-    assert "20 nodes of these are among those that run learned from" in ngcn("evaluate", "run", "copy").stderr
+    assert "20 nodes of copy are training nodes of run." in ngcn("evaluate", "run", "copy").stderr
     bare = new.drop(columns="label")
     bare.to_parquet("new/people.parquet")
     result = ngcn("predict", "run", "new/people.parquet", "--edges", "new/edges.csv", "--out", "bare.csv")
     assert result.exit_code == 0 and len(pd.read_csv("bare.csv")) == 40, result.output
-    assert "nothing to compare with" in ngcn("evaluate", "run", "new/people.parquet", "--edges", "new/edges.csv").stderr
+    assert (
+        "so there are no scores to compute"
+        in ngcn("evaluate", "run", "new/people.parquet", "--edges", "new/edges.csv").stderr
+    )
 
 
 @pytest.mark.parametrize(
@@ -94,13 +100,13 @@ def test_another_graph_with_the_model(ngcn: Ngcn) -> None:
         (lambda nodes: nodes.assign(width=1), "4 features, but the model was trained with 3; 'width' is not one"),
         (
             lambda nodes: nodes.assign(height=nodes["height"].where(nodes.index > 0)),
-            "there is no number; correct it.\n",
+            "there is no number; correct it",
         ),
         (lambda nodes: nodes.drop(columns="town"), "no column 'town'"),
         (lambda nodes: nodes.drop(columns=["town", "height"]), "no column 'town'"),
     ],
 )
-def test_other_features_than_the_models_are_refused(ngcn: Ngcn, change: Callable, message: str) -> None:
+def test_other_features_than_those_of_the_model_raise_an_error(ngcn: Ngcn, change: Callable, message: str) -> None:
     write("crowds")
     assert ngcn("train", "crowds", "--one-hot", "town", *QUICK, "--steps", "2").exit_code == 0
     change(write("new")).to_csv("new/nodes.csv", index=False)
@@ -111,7 +117,7 @@ def test_other_features_than_the_models_are_refused(ngcn: Ngcn, change: Callable
     assert cora.exit_code == 2 and "cora has 1433 features, but the model was trained with 3" in cora.stderr
 
 
-def test_a_column_may_not_be_missing_where_words_may(ngcn: Ngcn) -> None:
+def test_a_column_may_not_be_missing_but_sparse_features_may(ngcn: Ngcn) -> None:
     nodes = write("crowds")
     Path("crowds/features.csv").write_text("id,feature\np00,sun\np01,moon\n")
     assert ngcn("train", "crowds", "--one-hot", "town", *QUICK, "--steps", "2").exit_code == 0
@@ -122,7 +128,7 @@ def test_a_column_may_not_be_missing_where_words_may(ngcn: Ngcn) -> None:
     assert result.exit_code == 2 and "4 features, but the model was trained with 5; 'height' is m" in result.stderr
 
 
-def test_files_that_changed_or_went_are_named(ngcn: Ngcn) -> None:
+def test_changed_and_missing_files_are_named(ngcn: Ngcn) -> None:
     nodes = write("crowds", town="Rome").drop(columns="town")
     nodes.to_csv("crowds/nodes.csv", index=False)
     assert ngcn("train", "crowds", *QUICK, "--steps", "2").exit_code == 0
@@ -134,7 +140,7 @@ def test_files_that_changed_or_went_are_named(ngcn: Ngcn) -> None:
     assert ngcn("predict", "run", "crowds", "--out", "x.csv").exit_code == 0  # as a new graph
     Path("crowds/nodes.csv").unlink()
     result = ngcn("evaluate", "run")
-    assert result.exit_code == 2 and "cannot be had" in result.stderr and "has no nodes.csv" in result.stderr
+    assert result.exit_code == 2 and "cannot be loaded" in result.stderr and "has no nodes.csv" in result.stderr
 
 
 def test_without_features_a_model_is_for_its_own_graph(ngcn: Ngcn) -> None:
@@ -146,7 +152,7 @@ def test_without_features_a_model_is_for_its_own_graph(ngcn: Ngcn) -> None:
     assert result.exit_code == 2 and "can only be used on its own graph" in result.stderr
 
 
-def test_several_labels_and_a_threshold(ngcn: Ngcn) -> None:
+def test_multilabel_and_a_threshold(ngcn: Ngcn) -> None:
     write("crowds", several=True)
     train = ngcn("train", "crowds", "--multilabel", "--ignore", "town", *QUICK, "--json")
     assert train.exit_code == 0 and json.loads(train.stdout)["metric"] == "micro_f1"
@@ -159,9 +165,9 @@ def test_several_labels_and_a_threshold(ngcn: Ngcn) -> None:
     rows = json.loads(Path("x.json").read_text())
     assert len(rows) == 20
     for row in rows:
-        assert row["prediction"] == [name for name, chance in row["probabilities"].items() if chance >= 0.5]
-        chances = np.array(list(row["probabilities"].values()))
-        assert row["confidence"] == pytest.approx(np.maximum(chances, 1 - chances).mean())
+        assert row["prediction"] == [name for name, p in row["probabilities"].items() if p >= 0.5]
+        p = np.array(list(row["probabilities"].values()))
+        assert row["confidence"] == pytest.approx(np.maximum(p, 1 - p).mean())
     write("new", several=True, prefix="q").drop(columns=["label", "town"]).to_csv("new/nodes.csv", index=False)
     assert ngcn("predict", "run", "new", "--out", "y.csv").exit_code == 0 and len(pd.read_csv("y.csv")) == 60
 
@@ -188,7 +194,7 @@ def test_python(ngcn: Ngcn) -> None:
     table = predict(run, nodes=run.graph().unlabelled)
     assert len(table) == 20 and table["confidence"].between(0.5, 1).all()
     for places in (np.array([5, 7]), [5, 7], np.ones(20, bool)):
-        with pytest.raises(GraphError, match="nodes must be a mask, True or False for each of the 60 nodes"):
+        with pytest.raises(GraphError, match="nodes must be a boolean mask over the 60 nodes"):
             predict(run, nodes=places)
-    other = predict(run, run.read("crowds/"))
+    other = predict(run, run.model().read_graph("crowds/"))
     pd.testing.assert_frame_equal(other[other["id"].isin(table["id"])].reset_index(drop=True), table, rtol=1e-4)

@@ -8,9 +8,9 @@ from ngcn.cli import _screen
 Ngcn = Callable[..., Result]
 
 
-def test_without_a_terminal_progress_is_a_line_now_and_then(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_a_terminal_progress_is_a_line_once_in_a_while(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
     train = ("train", "cora", "--model", "gcn", "--steps", "40")
-    monkeypatch.setattr(_screen, "LINE_SECONDS", 3600.0)  # kernels that are compiled first may take longer than usual
+    monkeypatch.setattr(_screen, "LINE_SECONDS", 3600.0)  # compiling kernels may take long
     assert "Training:" not in ngcn(*train).stderr
     monkeypatch.setattr(_screen, "LINE_SECONDS", 0.0)
     lines = ngcn(*train, "--out", "run").stderr.splitlines()

@@ -26,7 +26,7 @@ def test_train_shows_scores_weights_and_the_run_folder(ngcn: Ngcn) -> None:
     assert result.stderr == ""  # no terminal, no progress bar
 
 
-def test_json_is_one_object_with_the_promised_keys(ngcn: Ngcn) -> None:
+def test_json_is_one_object_with_documented_keys(ngcn: Ngcn) -> None:
     result = ngcn(*QUICK, "--json")
     answer = json.loads(result.stdout)
     keys = "dataset model config metric runs val_mean test_mean test_std test_at_best_val scale_weights"
@@ -41,7 +41,7 @@ def test_json_is_one_object_with_the_promised_keys(ngcn: Ngcn) -> None:
     )
 
 
-def test_options_go_before_the_config_file(ngcn: Ngcn) -> None:
+def test_options_override_the_config_file(ngcn: Ngcn) -> None:
     Path("my.yaml").write_text("dataset: cora\nmodel: gcn\nsteps: 4\nhidden: 5\n")
     config = json.loads(ngcn("train", "--config", "my.yaml", "--steps", "2", "--json").stdout)["config"]
     assert (config["model"], config["steps"], config["hidden"], config["lr"]) == ("gcn", 2, 5, 0.01)
@@ -65,12 +65,12 @@ def test_resume_needs_the_folder_only(ngcn: Ngcn) -> None:
     first = ngcn(*QUICK, "--json")
     again = ngcn("train", "--resume", "--out", RUN, "--json")
     assert again.exit_code == 0 and json.loads(again.stdout) == json.loads(first.stdout)
-    assert f"The run in {RUN} was finished: nothing was left to do." in again.stderr
+    assert f"The run in {RUN} is finished already." in again.stderr
     assert json.loads(ngcn(*QUICK, "--resume", "--json").stdout) == json.loads(first.stdout)  # the folder's usual name
-    told = ngcn("train", "--config", f"{RUN}/config.yaml", "--resume", "--out", RUN).stderr
-    assert told == f"The run in {RUN} was finished: nothing was left to do.\n"
+    again = ngcn("train", "--config", f"{RUN}/config.yaml", "--resume", "--out", RUN)
+    assert again.stderr == f"The run in {RUN} is finished already.\n"
     fresh = ngcn(*QUICK, "--resume", "--out", "new", "--json")
-    assert fresh.exit_code == 0 and "starting at the beginning" in fresh.stderr
+    assert fresh.exit_code == 0 and "There is no run in new yet; starting a new one." in fresh.stderr
 
 
 def test_a_random_split_follows_the_seed(ngcn: Ngcn) -> None:
@@ -82,7 +82,7 @@ def test_a_random_split_follows_the_seed(ngcn: Ngcn) -> None:
     assert ngcn("evaluate", RUN + "-2").exit_code == 0
 
 
-def test_evaluate_agrees_with_training_until_the_weights_are_others(ngcn: Ngcn) -> None:
+def test_evaluate_agrees_with_training_unless_the_weights_changed(ngcn: Ngcn) -> None:
     ngcn(*QUICK)
     result = ngcn("evaluate", RUN)
     assert result.exit_code == 0 and "yes" in result.stdout and "give the scores of" in result.stdout
@@ -107,16 +107,16 @@ def test_predict_writes_every_node(ngcn: Ngcn) -> None:
     rows = list(csv.DictReader(Path("predictions.csv").read_text().splitlines()))
     assert list(rows[0]) == ["id", "prediction", "confidence", *(f"p_{name}" for name in graph.class_names)]
     assert [row["id"] for row in rows] == [str(node) for node in graph.node_ids]
-    chances = np.array([[float(row[f"p_{name}"]) for name in graph.class_names] for row in rows])
-    np.testing.assert_allclose(chances.sum(axis=1), 1, atol=1e-5)
-    np.testing.assert_allclose(chances.max(axis=1), [float(row["confidence"]) for row in rows])
+    p = np.array([[float(row[f"p_{name}"]) for name in graph.class_names] for row in rows])
+    np.testing.assert_allclose(p.sum(axis=1), 1, atol=1e-5)
+    np.testing.assert_allclose(p.max(axis=1), [float(row["confidence"]) for row in rows])
     predicted = np.array([graph.class_names.index(row["prediction"]) for row in rows])
-    np.testing.assert_array_equal(predicted, chances.argmax(axis=1))
+    np.testing.assert_array_equal(predicted, p.argmax(axis=1))
     stored = json.loads(Path(RUN, "result.json").read_text())
     assert (predicted == graph.labels)[graph.test].mean() == pytest.approx(stored["test_mean"])
 
 
-def test_datasets_lists_what_there_is(ngcn: Ngcn) -> None:
+def test_datasets_lists_all_datasets(ngcn: Ngcn) -> None:
     result = ngcn("datasets")
     assert result.exit_code == 0
     for name in ("cora", "citeseer", "pubmed", "ppi", "ppi-synthetic", "embedded"):
@@ -124,7 +124,7 @@ def test_datasets_lists_what_there_is(ngcn: Ngcn) -> None:
     assert ngcn("datasets", "fetch", "cora").exit_code == 0
 
 
-def test_divergence_is_told_on_stderr_and_the_best_step_kept(ngcn: Ngcn) -> None:
+def test_divergence_is_reported_on_stderr_and_the_best_step_kept(ngcn: Ngcn) -> None:
     bad = (*QUICK, "--lr", "30000", "--features", "none", "--dropout", "0")
     result = ngcn(*bad, "--json")
     assert result.exit_code == 0 and json.loads(result.stdout)["runs"][0]["best_step"] == 1
@@ -132,7 +132,7 @@ def test_divergence_is_told_on_stderr_and_the_best_step_kept(ngcn: Ngcn) -> None
     assert ngcn(*bad).stdout.count("kept step 1") == 1
 
 
-def test_several_seeds_show_mean_and_deviation(ngcn: Ngcn) -> None:
+def test_several_seeds_show_mean_and_standard_deviation(ngcn: Ngcn) -> None:
     result = ngcn(*QUICK, "--seeds", "2", "--threads", "2")
     assert result.exit_code == 0, result.output
     assert (
@@ -153,8 +153,8 @@ def test_the_number_of_threads_changes_no_bit(ngcn: Ngcn) -> None:
         assert Path("1/seed-0", name).read_bytes() == Path("2/seed-0", name).read_bytes()
 
 
-def test_made_up_data_are_called_so(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_data_are_announced(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
     cora = load_dataset("cora")
-    monkeypatch.setattr("ngcn.graph.load_dataset", lambda *_, **__: cora)
+    monkeypatch.setattr("ngcn.runs.run.load_dataset", lambda *_, **__: cora)
     result = ngcn("train", "ppi-synthetic", "--model", "gcn", "--steps", "1")
     assert result.exit_code == 0 and "its scores are not PPI results" in result.stderr

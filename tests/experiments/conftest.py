@@ -8,7 +8,7 @@ SMALL = Plan(("citeseer", "cora", "pubmed"), seeds=2)
 
 @pytest.fixture(scope="session")
 def made_up(tmp_path_factory):
-    """A store with an outcome for every cell of the paper, two seeds each: not trained, but in the paper's order."""
+    """A store with an invented outcome for every cell of the paper, two seeds each."""
     store = Store(tmp_path_factory.mktemp("store"))
     for number, cell in enumerate(cells_of(list(EXPERIMENTS), SMALL)):
         store.put(cell, outcome_of(cell, number))

@@ -1,4 +1,4 @@
-"""A cell is named by all that determines it, and by nothing else."""
+"""The key of a cell depends on everything that determines its outcome, and on nothing else."""
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,7 +12,7 @@ def key(seed=0, removed=0.0, **settings):
     return Cell(Setup(Config(**settings), removed), seed).key
 
 
-def test_every_setting_that_counts_makes_another_cell():
+def test_every_setting_changes_the_key():
     keys = [
         key(),
         key(seed=1),
@@ -30,9 +30,10 @@ def test_every_setting_that_counts_makes_another_cell():
     assert len(set(keys)) == len(keys)
 
 
-def test_a_default_that_is_spelt_out_makes_the_same_cell():
+def test_an_explicit_default_does_not_change_the_key():
     assert key() == key(powers=6, replicas=4, classifier="attention", steps=600, seeds=20, split="planetoid")
     assert key(powers=[0, 1]) == key(powers=2)
+    assert key(model="gcn-kipf") == key(model="gcn", recipe="kipf") != key(model="gcn")
 
 
 def test_running_a_cell_is_training_its_configuration():
@@ -42,7 +43,7 @@ def test_running_a_cell_is_training_its_configuration():
     assert (outcome["val"], outcome["test"], outcome["best_step"]) == (result.val, result.test, result.best_step)
 
 
-def test_a_cell_trains_on_what_its_seed_leaves_of_the_features():
+def test_a_cell_removes_the_features_that_its_seed_draws():
     config = Config(model="gcn", steps=8)
     outcome = Cell(Setup(config, removed=0.9), seed=3).run()
     left = train(remove_features(load_dataset("cora"), 0.9, seed=3), config, seed=3)
@@ -58,18 +59,18 @@ def test_a_random_split_is_that_of_the_seed():
     assert len(set(outcomes)) == 3
 
 
-def test_removal_takes_a_share_of_the_words_and_nothing_else():
+def test_removal_changes_a_share_of_the_features_and_nothing_else():
     graph = load_dataset("cora")
     half = remove_features(graph, 0.5, seed=1)
     before, after = sp.csr_array(graph.features), sp.csr_array(half.features)
     assert abs(after.nnz / before.nnz - 0.5) < 0.02
-    assert (after != after.multiply(before.astype(bool))).nnz == 0  # what is left was there, with its value
+    assert (after != after.multiply(before.astype(bool))).nnz == 0  # the remaining values are unchanged
     assert after.shape == before.shape
     assert np.array_equal(half.labels, graph.labels)
     assert remove_features(graph, 1.0, seed=1).features.nnz == 0
 
 
-def test_removal_depends_on_the_seed_alone():
+def test_removal_depends_on_the_seed_only():
     graph = load_dataset("cora")
     once, again, other = (remove_features(graph, 0.3, seed=seed).features for seed in (1, 1, 2))
     assert (once != again).nnz == 0

@@ -1,4 +1,4 @@
-"""The runner: every cell once, whoever runs it and however often it is killed."""
+"""The runner trains every cell once, with several processes and after interruptions."""
 
 import json
 import os
@@ -18,7 +18,7 @@ from ngcn.experiments.cell import Cell
 CELLS = Setup(Config(model="gcn", steps=4)).cells(3) + Setup(Config(model="lp")).cells(1)
 
 
-def test_what_is_there_is_not_computed_again(tmp_path):
+def test_finished_cells_are_not_trained_again(tmp_path):
     store, seen = Store(tmp_path), []
     assert run(CELLS[:2], store, 1, lambda cell, outcome: seen.append(cell.name)) == {}
     made = {path.name: path.stat().st_mtime_ns for path in (tmp_path / "cells").iterdir()}
@@ -29,12 +29,12 @@ def test_what_is_there_is_not_computed_again(tmp_path):
     assert not list((tmp_path / "running").iterdir())
 
 
-def test_a_summary_is_as_good_as_the_cells(tmp_path):
+def test_the_summary_replaces_the_cell_files(tmp_path):
     store = Store(tmp_path)
     run(CELLS[-1:], store, 1)
     store.write_summary()
     next((tmp_path / "cells").iterdir()).unlink()
-    run(CELLS[-1:], Store(tmp_path), 1, lambda cell, outcome: pytest.fail("was there"))
+    run(CELLS[-1:], Store(tmp_path), 1, lambda cell, outcome: pytest.fail("is in the summary"))
 
 
 def test_a_cell_that_cannot_be_trained_does_not_stop_the_others(tmp_path):
@@ -73,7 +73,7 @@ def test_two_processes_share_the_cells_of_a_store(tmp_path):
     assert [process.returncode for process in both] == [0, 0]
 
 
-def test_a_killed_process_goes_on_where_it_was(tmp_path):
+def test_a_killed_process_continues_from_its_checkpoint(tmp_path):
     cell = Setup(Config(model="gcn", steps=400)).cells(1)[0]
     checkpoint = tmp_path / "running" / cell.name / "checkpoint.safetensors"
     with work(tmp_path, 400, 1) as process:
@@ -117,7 +117,7 @@ def test_a_cluster_of_dask_runs_the_same_cells(tmp_path):
 
 
 def test_threads_of_a_process_take_turns(tmp_path, monkeypatch):
-    """Random numbers and claims are those of the process."""
+    """Random generators and claims belong to the process."""
     training, together = [], []
 
     def train(cell, *_):

@@ -1,4 +1,4 @@
-"""The store: what is put is there, in one file or many, whoever asks; and a cell belongs to one process at a time."""
+"""The store: outcomes in cell files and in the summary; one process at a time holds a cell."""
 
 import errno
 import fcntl
@@ -30,7 +30,7 @@ def fill(folder):
     return store
 
 
-def test_what_is_put_is_there_for_whoever_looks(tmp_path):
+def test_outcomes_are_visible_to_other_stores(tmp_path):
     fill(tmp_path)
     other = Store(tmp_path)
     assert CELLS[0] not in other
@@ -38,7 +38,7 @@ def test_what_is_put_is_there_for_whoever_looks(tmp_path):
     assert other.outcomes(CELLS) == [*(outcome(n) for n in range(3)), *(outcome(n, [0.5, 0.5]) for n in (3, 4))]
 
 
-def test_the_summary_alone_has_it_all(tmp_path):
+def test_the_summary_contains_everything(tmp_path):
     store = fill(tmp_path / "a")
     store.write_summary()
     text = (tmp_path / "a" / "summary.jsonl").read_text()
@@ -51,7 +51,7 @@ def test_the_summary_alone_has_it_all(tmp_path):
     assert (tmp_path / "b" / "summary.jsonl").read_text() == text
 
 
-def test_the_summary_takes_in_what_came_later(tmp_path):
+def test_the_summary_includes_later_outcomes(tmp_path):
     store = fill(tmp_path)
     store.write_summary()
     late = Cell(CELLS[0].setup, 7)
@@ -90,7 +90,7 @@ with Store(sys.argv[1]).claim(Setup(Config(model="gcn")).cells(1)[0]) as mine:
 """
 
 
-def test_a_cell_belongs_to_one_process_until_it_ends_however_it_ends(tmp_path):
+def test_one_process_holds_a_cell_until_it_ends(tmp_path):
     with subprocess.Popen([sys.executable, "-c", HOLD, str(tmp_path)], stdout=subprocess.PIPE, text=True) as holder:
         assert holder.stdout.readline() == "True\n"
         with Store(tmp_path).claim(CELLS[0]) as mine, Store(tmp_path).claim(CELLS[1]) as other:
@@ -106,5 +106,5 @@ def test_a_folder_without_locks_is_named(tmp_path, monkeypatch):
         raise OSError(errno.ENOLCK, "No locks available")
 
     monkeypatch.setattr(fcntl, "lockf", lockf)
-    with pytest.raises(RunError, match=r"without locks \(No locks available\).* choose another --results"):
+    with pytest.raises(RunError, match=r"without locks \(No locks available\).* choose another `results`"):
         run(CELLS[:1], Store(tmp_path), jobs=1)

@@ -1,4 +1,4 @@
-"""A small run whose names are as nasty as names can be, its page, and a browser to open it in."""
+"""A small run with names that look like markup, its page, and a browser."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import torch
 from ngcn import Config, Graph, Run, train
 from ngcn.report import write_report
 
-NASTY = "</script><script>window.broken = true</script><b>"
+MARKUP = "</script><script>window.broken = true</script><b>"
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --hide-scrollbars"
@@ -26,16 +26,16 @@ FLAGS = (
 
 
 def crowds(multilabel: bool = False, **changes: Any) -> Graph:
-    """Two crowds of 30 that know each other well; thirds for training, validation and test."""
+    """Two communities of 30 nodes; thirds for training, validation and test."""
     random = np.random.default_rng(0)
     crowd = np.arange(60) // 30
-    chance = np.where(crowd[:, None] == crowd, 0.2, 0.02)
-    edges = sp.csr_array(np.triu(random.random((60, 60)) < chance, 1).astype(np.float32))
+    p = np.where(crowd[:, None] == crowd, 0.2, 0.02)
+    edges = sp.csr_array(np.triu(random.random((60, 60)) < p, 1).astype(np.float32))
     words = (random.random((60, 12)) < 0.2 + 0.3 * (np.arange(12) % 2 == crowd[:, None])).astype(np.float32)
     thirds = [np.arange(60) % 3 == third for third in range(3)]
     labels = np.stack([crowd, 1 - crowd, random.integers(0, 2, 60)], axis=1) if multilabel else crowd
     ids = np.array([f"it's <i>node</i> {i}" for i in range(60)])
-    classes = (NASTY, "a rather_long_name_of_a_class_that_has_no_place_to_break_in_it", "third")[
+    classes = (MARKUP, "a rather_long_name_of_a_class_that_has_no_place_to_break_in_it", "third")[
         : 3 if multilabel else 2
     ]
     names = ["<img src=x onerror='window.broken = true'>", *(f"word {j}" for j in range(1, 12))]
@@ -45,7 +45,7 @@ def crowds(multilabel: bool = False, **changes: Any) -> Graph:
 
 @pytest.fixture(scope="session")
 def make_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Train on a graph, write the page and return where it is."""
+    """Train on a graph, write the page and return its path."""
     torch.set_num_threads(1)
 
     def make(graph: Graph, explain: int = 25, change: Callable[[Path], None] | None = None, **settings: Any) -> Path:
@@ -94,7 +94,7 @@ def chromium() -> Iterator[Any]:
 
 @pytest.fixture
 def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
-    """Open a page in a window of some size; afterwards, the console must be empty and no network have been asked."""
+    """Open a page in a window of some size; the console must stay empty, and nothing may be loaded."""
 
     def go(path: Path, width: int = 1280, height: int = 900, dark: bool = False) -> Any:
         screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}

@@ -1,4 +1,4 @@
-"""The page in a real browser: clicked on, typed into, read."""
+"""The page in a browser: clicks, keys and content."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from ngcn import explain_node
-from report.conftest import NASTY, crowds, data_of
+from report.conftest import MARKUP, crowds, data_of
 
 pytest.importorskip("selenium")
 from selenium.webdriver import ActionChains
@@ -39,10 +39,10 @@ def test_search_a_node_and_read_why(page: Path, open_page: Open) -> None:
     search.send_keys(Keys.ENTER)
     shown = text(browser, "node")
     why = explain_node(page.parent, node, graph=crowds())
-    assert shown.startswith(f"Node {node} {why.label}, {100 * why.probability:.1f} % sure")
+    assert shown.startswith(f"Node {node} {why.label}, probability {100 * why.probability:.1f} %")
     for vote in why.votes:
         assert f"Â{'⁰¹²'[vote.power]} {100 * vote.contribution:.1f} %" in shown
-    assert f"Together {100 * why.probability:.1f} %, its probability." in shown
+    assert f"Sum: {100 * why.probability:.1f} %, its probability." in shown
     ring = why.rings[1]
     assert f"1 edge away: {ring.nodes} nodes, together {100 * ring.points:+.2f}".replace("-", "−") in shown
     neighbour = ring.strongest[0]
@@ -68,7 +68,7 @@ def test_click_and_hover_on_the_map(page: Path, open_page: Open) -> None:
     there.perform()
     nearest = browser.execute_script("return map.hovered")
     tip = text(browser, "tip")
-    assert data["nodes"]["id"][nearest] in tip and "sure" in tip and "true: " in tip
+    assert data["nodes"]["id"][nearest] in tip and "confidence" in tip and "true: " in tip
     there.click().perform()
     assert text(browser, "node").startswith(f"Node {data['nodes']['id'][nearest]} ")
 
@@ -78,7 +78,9 @@ def test_a_bar_of_a_probability_is_as_wide_as_it_is_probable(page: Path, open_pa
     browser.find_element(By.ID, "search").send_keys(data["nodes"]["id"][0], Keys.ENTER)
     track = browser.find_element(By.CSS_SELECTOR, "#node .track")
     bar = track.find_element(By.TAG_NAME, "i")
-    assert bar.size["width"] / track.size["width"] == pytest.approx(data["nodes"]["chances"][0][1] / 1000, abs=0.02)
+    assert bar.size["width"] / track.size["width"] == pytest.approx(
+        data["nodes"]["probabilities"][0][1] / 1000, abs=0.02
+    )
 
 
 def test_a_node_without_precomputed_reasons_says_so_and_gives_the_command(page: Path, open_page: Open) -> None:
@@ -87,7 +89,7 @@ def test_a_node_without_precomputed_reasons_says_so_and_gives_the_command(page: 
     node = data["nodes"]["id"][other]
     browser.find_element(By.ID, "search").send_keys(node, Keys.ENTER)
     shown = text(browser, "node")
-    assert "Not in this page, which has them for 25 of 60 nodes. This command gives them:" in shown
+    assert "This page contains them for 25 of 60 nodes. For this node, run:" in shown
     quoted = "'" + node.replace("'", "'\"'\"'") + "'"
     assert browser.find_element(By.CSS_SELECTOR, "#node code").text == f"ngcn explain '{page.parent}' --node {quoted}"
     assert "Votes of the scales" in shown
@@ -97,7 +99,7 @@ def test_an_unknown_node_is_not_found(page: Path, open_page: Open) -> None:
     browser = open_page(page)
     before = text(browser, "node")
     browser.find_element(By.ID, "search").send_keys("nobody", Keys.ENTER)
-    assert text(browser, "found") == "No node has nobody in its id."
+    assert text(browser, "found") == "No id contains nobody."
     assert text(browser, "node") == before
 
 
@@ -122,7 +124,7 @@ def test_everything_is_reached_with_the_keyboard(page: Path, open_page: Open) ->
     assert all(outline != "none" for *_, outline in reached)
     assert {"canvas", "search"} <= {id for _, id, _, _ in reached}
     names = [name for tag, _, name, _ in reached if tag in ("button", "summary", "a")]
-    for name in ("Skip to the map", "Map", "Prediction", "Mistakes", "+", NASTY, "What do these numbers mean?"):
+    for name in ("Skip to the map", "Map", "Prediction", "Mistakes", "+", MARKUP, "What do these numbers mean?"):
         assert name in names
     uncertain = browser.find_element(By.CSS_SELECTOR, "#uncertain-table tbody tr:nth-child(3) button")
     uncertain.send_keys(Keys.ENTER)
@@ -179,7 +181,7 @@ def test_no_sideways_scrolling(page: Path, open_page: Open, width: int) -> None:
 def test_colours_classes_and_zoom(page: Path, open_page: Open) -> None:
     browser = open_page(page)
     legend = browser.find_elements(By.CSS_SELECTOR, "#legend button")
-    assert legend[0].text == NASTY
+    assert legend[0].text == MARKUP
     legend[0].click()
     first = browser.find_element(By.CSS_SELECTOR, "#legend button")
     assert first.get_attribute("aria-pressed") == "true" and browser.execute_script("return map.only") == 0
@@ -213,18 +215,18 @@ def test_several_labels_at_once(make_page: MakePage, open_page: Open) -> None:
     browser = open_page(make_page(crowds(multilabel=True), explain=5))
     assert "Micro-F1, test" in text(browser, "tiles") and "Macro-F1, test" in text(browser, "tiles")
     assert "Predicted: " in text(browser, "node") and "true: " in text(browser, "node")
-    assert "Here every class of every node counts by itself." in text(browser, "trust-about")
-    assert "Found Right" in text(browser, "mistakes-table")
+    assert "Every class of every node counts separately." in text(browser, "trust-about")
+    assert "Recall Precision" in text(browser, "mistakes-table")
 
 
 def test_no_test_nodes_one_class_and_unknown_labels(make_page: MakePage, open_page: Open) -> None:
     labels = np.where(np.arange(60) % 3 == 2, -1, 0)
     graph = crowds(labels=labels, test=np.zeros(60, bool), class_names=("only",))
     browser = open_page(make_page(graph, model="gcn", powers=None, replicas=None, explain=0))
-    assert "there are no test nodes" in text(browser, "tiles")
-    assert "the kept step was chosen on these, so they flatter" in text(browser, "mistakes-about")
-    assert "GCN looks at one scale only" in text(browser, "scales-about")
-    assert "which has them for 0 of 60 nodes" in text(browser, "node")
+    assert "no test nodes" in text(browser, "tiles")
+    assert "the step was selected on these, so the scores are optimistic" in text(browser, "mistakes-about")
+    assert "GCN uses one scale only" in text(browser, "scales-about")
+    assert "This page contains them for 0 of 60 nodes" in text(browser, "node")
     search = browser.find_element(By.ID, "search")
     search.send_keys("node</i> 59", Keys.ENTER)
     assert "true class unknown" in text(browser, "node")
@@ -241,4 +243,4 @@ def test_no_test_nodes_one_class_and_unknown_labels(make_page: MakePage, open_pa
 def test_networks_without_weights(make_page: MakePage, open_page: Open, settings: dict[str, Any], says: str) -> None:
     browser = open_page(make_page(crowds(), explain=2, **settings))
     assert says in text(browser, "scales-about")
-    assert "Together" in text(browser, "node")
+    assert "Sum: " in text(browser, "node")

@@ -1,4 +1,4 @@
-"""What goes into the page, read without a browser."""
+"""The content of the page, without a browser."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ngcn.report import gather as gathering
 from ngcn.report.project import project
 from ngcn.report.quality import quality
 from ngcn.report.write import as_json
-from report.conftest import NASTY, crowds, data_of
+from report.conftest import MARKUP, crowds, data_of
 
 MakePage = Callable[..., Path]
 
@@ -25,7 +25,7 @@ def test_nothing_is_loaded_and_no_name_becomes_markup(page: Path) -> None:
     policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
     assert policy.startswith("default-src &#39;none&#39;;") and "unsafe" not in policy and "http" not in policy
     assert not re.search(r"""(src|href)\s*=\s*["']?(https?:)?//|@import|url\(""", text)
-    assert NASTY not in text and "<img" not in text and "<i>node" not in text
+    assert MARKUP not in text and "<img" not in text and "<i>node" not in text
     assert text.count("</script>") == 2  # the data and the script
 
 
@@ -92,13 +92,13 @@ def test_curves_are_thinned_but_keep_the_best_step(make_page: MakePage, monkeypa
 
 
 def test_quality_by_hand() -> None:
-    chances = np.full((60, 2), [0.9, 0.1])
-    told = quality(crowds(), chances)
-    assert told["split"] == "test" and told["confusion"] == [[10, 0], [10, 0]]
-    assert told["by_class"] == [[10, 0.5, 1.0], [10, None, 0.0]]
-    assert told["reliability"] == {"bins": [[9, 20, 0.9, 0.5]], "gap": 0.4}
+    p = np.full((60, 2), [0.9, 0.1])
+    found = quality(crowds(), p)
+    assert found["split"] == "test" and found["confusion"] == [[10, 0], [10, 0]]
+    assert found["by_class"] == [[10, 0.5, 1.0], [10, None, 0.0]]
+    assert found["reliability"] == {"bins": [[9, 20, 0.9, 0.5]], "gap": 0.4}
     no_test = crowds(test=np.zeros(60, bool))
-    assert quality(no_test, chances)["split"] == "val"
+    assert quality(no_test, p)["split"] == "val"
 
 
 @pytest.mark.parametrize("nodes", [1, 3, 12])

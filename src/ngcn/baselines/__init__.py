@@ -1,4 +1,4 @@
-"""The other methods in the paper's tables, one file each; :data:`ngcn.registry.MODELS` lists them.
+"""The other methods of the paper's tables, one file each; :data:`ngcn.registry.MODELS` lists them.
 
 A baseline has two methods: ``fit(graph, seed)`` and ``predict_proba(graph)``.
 """

@@ -1,8 +1,10 @@
-"""A linear layer on sparse features, for the baselines that are trained with torch."""
+"""A linear layer on sparse features and a training loop, for the baselines that use torch."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,6 +14,7 @@ from torch import Tensor, nn
 from ngcn.graph import Graph
 from ngcn.ops import Dropout, Features
 from ngcn.scoring import metric_of, scores
+from ngcn.training.selection import Selection
 
 
 class FeatureLinear(nn.Module):
@@ -41,6 +44,23 @@ def as_input(matrix: sp.csr_array | np.ndarray) -> Features | Tensor:
     return Features(matrix) if sp.issparse(matrix) else torch.from_numpy(matrix)
 
 
-def val_score(logits: Tensor, graph: Graph) -> float:
-    """The score that selects a step, from the logits of the validation nodes."""
-    return scores(logits, torch.from_numpy(graph.labels[graph.val]))[metric_of(graph.multilabel)]
+def fit_network(
+    settings: Any, network: nn.Module, graph: Graph, loss: Callable[[], Tensor], val_logits: Callable[[], Tensor]
+) -> None:
+    """Minimise ``loss()`` with Adam, and keep the parameters with the best score of ``val_logits()``.
+
+    ``settings`` has ``steps``, ``lr``, ``l2`` and, if not 1, ``check``, the number of steps between validations.
+    """
+    adam = torch.optim.Adam(network.parameters(), lr=settings.lr, weight_decay=2 * settings.l2)
+    selection, labels = Selection(), torch.from_numpy(graph.labels[graph.val])
+    for step in range(1, settings.steps + 1):
+        network.train()
+        adam.zero_grad()
+        loss().backward()
+        adam.step()
+        if step % getattr(settings, "check", 1) == 0 or step == settings.steps:
+            network.eval()
+            with torch.no_grad():
+                selection.offer(step, scores(val_logits(), labels)[metric_of(graph.multilabel)], network)
+    selection.restore(network)
+    network.eval()

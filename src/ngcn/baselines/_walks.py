@@ -1,7 +1,7 @@
-"""Random walks from many nodes at once, uniform or with node2vec's p and q; compiled, and the same on any thread count.
+"""Random walks from many nodes at once, uniform or with node2vec's p and q. Compiled.
 
-Each walk has random numbers of its own, drawn from the key and the number of the walk, so it does not matter which
-thread takes it.
+Each walk has its own random stream, derived from the seed and the index of the walk. The result does not depend on the
+number of threads.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def random_walks(
 ) -> np.ndarray:
     r"""A walk of ``length`` nodes from each of ``starts``, along edges in proportion to their weights.
 
-    With the walk at v, having come from t, the next node is x with probability proportional to
+    If the walk is at v and came from t, the probability of the next node x is proportional to
 
     .. math::
         w_{vx} \cdot (1/p \text{ if } x = t,\; 1 \text{ if } t \text{ and } x \text{ are neighbours},\; 1/q
@@ -28,12 +28,12 @@ def random_walks(
     (Grover and Leskovec, *node2vec*, 2016); p = q = 1 is the plain walk of DeepWalk.
 
     Args:
-        adjacency: ``(nodes, nodes)`` edge weights, the same both ways.
+        adjacency: ``(nodes, nodes)`` symmetric edge weights.
         starts: ``(walks,)`` node numbers.
-        length: nodes in a walk, the start included.
-        seed: the same seed gives the same walks.
-        p: how unlikely it is to go straight back.
-        q: how unlikely it is to go away from the node before.
+        length: the number of nodes in a walk, including the start.
+        seed: the random seed.
+        p: the return parameter of node2vec; larger values return to t less often.
+        q: the in-out parameter of node2vec; larger values stay closer to t.
 
     Returns:
         ``(walks, length)`` node numbers; a walk from a node without edges stays there.
@@ -46,7 +46,7 @@ def random_walks(
     """
     adjacency = adjacency.sorted_indices()
     walks = np.empty((len(starts), length), np.int32)
-    ends = np.concatenate([[0.0], np.cumsum(adjacency.data, dtype=np.float64)])  # of each edge, laid end to end
+    ends = np.concatenate([[0.0], np.cumsum(adjacency.data, dtype=np.float64)])  # cumulative weights
     key = np.random.SeedSequence(seed).generate_state(1, np.uint64)
     factors = np.array([1 / p, 1 / q])
     _walk(
@@ -57,7 +57,7 @@ def random_walks(
 
 @helper
 def _mix(h: U64) -> U64:
-    """A bijection of 64-bit words in which every input bit moves every output bit (the finish of splitmix64)."""
+    """The finalizer of splitmix64, a bijection of 64-bit integers."""
     h = U64((h ^ (h >> U64(30))) * U64(0xBF58476D1CE4E5B9))
     h = U64((h ^ (h >> U64(27))) * U64(0x94D049BB133111EB))
     return U64(h ^ (h >> U64(31)))
@@ -65,13 +65,13 @@ def _mix(h: U64) -> U64:
 
 @helper
 def _uniform(stream: U64, draw: int) -> float:
-    """The ``draw``-th number of a stream, in [0, 1)."""
+    """Random number ``draw`` of a stream, in [0, 1)."""
     return (_mix(U64(stream + U64(draw) * U64(0x9E3779B97F4A7C15))) >> U64(11)) * 2.0**-53
 
 
 @helper
 def _first_above(values: np.ndarray, value: float, low: int, high: int) -> int:
-    """The first index from ``low`` on whose value is above ``value``; ``high`` if there is none before it."""
+    """The first index in ``low..high - 1`` whose value is above ``value``, or ``high``. Binary search."""
     while low < high:
         middle = (low + high) // 2
         if values[middle] > value:
@@ -92,8 +92,8 @@ def _walk(
     factors: np.ndarray,
     walks: np.ndarray,
 ) -> None:
-    """``ends[e]`` is the sum of the weights before edge e. A step of node2vec is drawn like a plain one and then kept
-    with a probability in proportion to its factor, or drawn again: no tables of pairs of edges are needed."""
+    """``ends[e]`` is the sum of the weights before edge e. Steps of node2vec use rejection sampling: a plain step is
+    accepted with a probability proportional to its factor. This needs no tables of pairs of edges."""
     back, away = factors[0], factors[1]
     most = max(1.0, back, away)
     length = walks.shape[1]

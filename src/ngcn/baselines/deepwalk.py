@@ -1,16 +1,16 @@
-r"""DeepWalk: random walks are read as sentences, skip-gram gives each node a vector, a logistic regression its class.
+r"""DeepWalk: skip-gram embeddings of the nodes in random walks, classified by logistic regression.
 
-(B. Perozzi, R. Al-Rfou and S. Skiena, *DeepWalk: online learning of social representations*, KDD 2014.) The vectors
-:math:`\Phi` make the nodes that walks visit within a window of each other likely,
+(B. Perozzi, R. Al-Rfou and S. Skiena, *DeepWalk: online learning of social representations*, KDD 2014.) The embeddings
+:math:`\Phi` maximise the probability of the nodes within a window of each other on a walk,
 
 .. math:: \max_\Phi \sum_{\text{walks } v_1 \dots v_t} \; \sum_i \; \sum_{0 < |j| \le w} \log P(v_{i+j} \mid \Phi(v_i))
 
 with P a hierarchical softmax, by gensim. With p or q other than 1 the walks are those of node2vec (A. Grover and J.
-Leskovec, KDD 2016). Neither features nor labels play a part in the vectors.
+Leskovec, KDD 2016). The embeddings use neither features nor labels.
 
-Settings: walks, length, window and dimensions are those of the DeepWalk paper but for 10 walks a node instead of 80;
-C was chosen on validation accuracy (docs/baselines.md). gensim learns on a single thread, since several would race, and
-the same seed would not give the same vectors; the walks are made in parallel.
+Settings: length, window and dimensions are those of the DeepWalk paper, which has 80 walks per node instead of 10. C
+was chosen on validation accuracy (docs/baselines.md). gensim runs on one thread, since its results are not reproducible
+on several; the walks run in parallel.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from ngcn.ops import undirected
 
 @dataclass(kw_only=True)
 class DeepWalk(Baseline):
-    """Skip-gram on random walks, then logistic regression on the vectors of the training nodes."""
+    """Skip-gram on random walks, then logistic regression on the embeddings of the training nodes."""
 
     reads_features: ClassVar[bool] = False
     multilabel: ClassVar[bool] = True
@@ -38,9 +38,9 @@ class DeepWalk(Baseline):
     walks: int = 10  # from each node
     length: int = 40  # nodes in a walk
     window: int = 10
-    p: float = 1.0  # node2vec: how unlikely it is to go straight back
-    q: float = 1.0  # node2vec: how unlikely it is to go away from the node before
-    C: float = 0.1  # of the logistic regression, the inverse of its L2
+    p: float = 1.0  # return parameter of node2vec
+    q: float = 1.0  # in-out parameter of node2vec
+    C: float = 0.1  # of the logistic regression: inverse strength of its L2 penalty
 
     def fit(self, graph: Graph, seed: int) -> None:
         from sklearn.linear_model import LogisticRegression
@@ -55,18 +55,18 @@ class DeepWalk(Baseline):
     def predict_proba(self, graph: Graph) -> np.ndarray:
         if graph.nodes != len(self.vectors_):
             raise ConfigError(
-                f"DeepWalk knows the {len(self.vectors_)} nodes that it was fitted on and no others, but "
-                f"{graph.name!r} has {graph.nodes}; fit it on this graph."
+                f"DeepWalk can only predict the {len(self.vectors_)} nodes that it was fitted on, but {graph.name!r} "
+                f"has {graph.nodes}; fit it on this graph."
             )
-        known = self.classifier_.predict_proba(self.vectors_)
+        p = self.classifier_.predict_proba(self.vectors_)
         if graph.multilabel:
-            return known
-        chances = np.zeros((graph.nodes, graph.classes))
-        chances[:, self.classifier_.classes_] = known  # a class without training nodes has no chance
-        return chances
+            return p
+        all_classes = np.zeros((graph.nodes, graph.classes))  # 0 for a class without training nodes
+        all_classes[:, self.classifier_.classes_] = p
+        return all_classes
 
     def embed(self, graph: Graph, seed: int) -> np.ndarray:
-        """The vectors of the nodes, ``(nodes, dimensions)``; that of a node without edges is random."""
+        """The embeddings, ``(nodes, dimensions)``; that of a node without edges is random."""
         try:
             from gensim.models import Word2Vec
         except ImportError:

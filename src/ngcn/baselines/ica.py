@@ -1,17 +1,16 @@
-r"""Iterative classification: a classifier sees a node's features and the labels that its neighbours have at the moment.
+r"""Iterative classification: a classifier of the features of a node and the current labels of its neighbours.
 
-Labels start from a classifier of the features alone; then all unlabelled nodes are classified again, one after the
-other in random order, so often that labels settle. (Q. Lu and L. Getoor, *Link-based classification*, ICML 2003; with
-the bootstrap, order and iterations that T. Kipf and M. Welling describe, ICLR 2017.)
+The initial labels come from a classifier of the features alone. Then the unlabelled nodes are classified again, one by
+one in random order, for several iterations. (Q. Lu and L. Getoor, *Link-based classification*, ICML 2003; bootstrap,
+order and iterations as in T. Kipf and M. Welling, ICLR 2017.)
 
 .. math:: y_i \leftarrow \arg\max_c \; p_c\big(x_i, \mathrm{stat}\{y_j : j \in N(i)\}\big), \qquad
     p = \mathrm{softmax}\big(W_x x_i + W_s \, \mathrm{stat} + b\big)
 
-``stat`` is how many (count) or which share (proportion) of the neighbours have each class; with ``soft``, a node's
-:math:`y_i` is p itself and not its largest entry alone. Both classifiers are scikit-learn's logistic regression; rows
-of X are divided by their length.
+``stat`` is the count or the proportion of the neighbours with each class. With ``soft``, :math:`y_i` is p itself
+instead of its arg max. Both classifiers are scikit-learn's logistic regression; rows of X are divided by their length.
 
-Settings, chosen on validation accuracy (docs/baselines.md): the same for all datasets.
+Settings: chosen on validation accuracy, the same for all datasets (docs/baselines.md).
 """
 
 from __future__ import annotations
@@ -36,9 +35,9 @@ if TYPE_CHECKING:
 class ICA(Baseline):
     """Iterative classification with logistic regression."""
 
-    C: float = 30.0  # scikit-learn's: the smaller, the more regularisation
+    C: float = 30.0  # inverse strength of the L2 penalty
     statistic: str = "proportion"  # or count
-    soft: bool = True  # neighbours count by their probabilities, not by their likeliest class
+    soft: bool = True  # use the probabilities of neighbours instead of their most probable class
     iterations: int = 10
 
     def __post_init__(self) -> None:
@@ -81,6 +80,6 @@ class ICA(Baseline):
 
 
 def _weights(classifier: LogisticRegression) -> tuple[np.ndarray, np.ndarray]:
-    """A column of weights per class, and the intercepts; for two classes, scikit-learn has those of the second only."""
+    """The weights ``(features, classes)`` and intercepts; for two classes, scikit-learn stores those of the second."""
     W, bias = classifier.coef_.T, classifier.intercept_
     return (np.hstack([-W / 2, W / 2]), np.hstack([-bias / 2, bias / 2])) if len(bias) == 1 else (W, bias)

@@ -1,17 +1,17 @@
-r"""Label propagation: every unlabelled node takes the mean of its neighbours' labels, until nothing changes.
+r"""Label propagation: every unlabelled node takes the mean of its neighbours' labels, until convergence.
 
-Training labels stay as they are; the fixed point is the harmonic function of the graph. (X. Zhu, Z. Ghahramani and J.
+Training labels are fixed; the fixed point is the harmonic function of the graph. (X. Zhu, Z. Ghahramani and J.
 Lafferty, *Semi-supervised learning using Gaussian fields and harmonic functions*, ICML 2003.)
 
 .. math:: F_u = D_{uu}^{-1} (W_{uu} F_u + W_{ul} Y_l)
 
-Label spreading lets training labels give way a little, and weighs down the labels of hubs. (D. Zhou et al., *Learning
+Label spreading lets training labels change and gives nodes of high degree less influence. (D. Zhou et al., *Learning
 with local and global consistency*, NIPS 2003.)
 
 .. math:: F = \alpha D^{-1/2} W D^{-1/2} F + (1 - \alpha) Y
 
-Both fixed points are found by conjugate gradients, which iterate the same products and need far fewer of them.
-Settings, chosen on validation accuracy (docs/baselines.md): Zhu's class mass normalisation is on, and alpha is 0.98.
+Conjugate gradients find both fixed points with far fewer products than the iteration. Settings: class mass
+normalisation (Zhu) and alpha = 0.98, chosen on validation accuracy (docs/baselines.md).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ from ngcn.ops import undirected
 
 @dataclass(kw_only=True)
 class LabelPropagation(Baseline):
-    """The harmonic function. A node that no training node can reach gets the class shares of the training nodes."""
+    """The harmonic function. A node without a path to a training node gets the class shares of the training nodes."""
 
     reads_features: ClassVar[bool] = False
 
-    class_mass: bool = True  # scale the classes so that each has the share of the unlabelled that it has in training
+    class_mass: bool = True  # scale the classes to their shares among the training nodes
 
     def fit(self, graph: Graph, seed: int) -> None:
         W, Y = undirected(graph.adjacency), one_hot(graph)
-        degree = np.maximum(W.sum(axis=1), 1e-12)  # of a lonely node: keeps its equation solvable, with answer 0
+        degree = np.maximum(W.sum(axis=1), 1e-12)  # isolated nodes get 0
         u = ~graph.train
         F = Y.copy()
         F[u] = solve(sp.diags_array(degree[u]) - W[u][:, u], W[u] @ Y, degree[u]).clip(min=0)
@@ -51,7 +51,7 @@ class LabelPropagation(Baseline):
 
 @dataclass(kw_only=True)
 class LabelSpreading(Baseline):
-    """Label propagation with training labels that count for ``1 - alpha``."""
+    """Label spreading; training labels have weight ``1 - alpha``."""
 
     reads_features: ClassVar[bool] = False
 

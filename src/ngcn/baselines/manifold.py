@@ -1,4 +1,4 @@
-r"""Manifold regularisation: a linear classifier of the features whose scores may not differ much along an edge.
+r"""Manifold regularisation: a linear classifier of the features, with a penalty on differences along edges.
 
 Laplacian regularised least squares, one class against the rest. (M. Belkin, P. Niyogi and V. Sindhwani, *Manifold
 regularization: a geometric framework for learning from labeled and unlabeled examples*, JMLR 2006.)
@@ -7,10 +7,10 @@ regularization: a geometric framework for learning from labeled and unlabeled ex
     + \frac{\gamma_I}{m} \, (X w)^\top L \, (X w), \qquad L = D - W
 
 with l training nodes, edges of total weight m, and y = 1 or -1; the last term is the mean squared difference along an
-edge. The minimum is found by conjugate gradients on products with X and L, which stay sparse. Rows of X are divided by
-their length, and a column of ones stands for the intercept. The probabilities are the softmax of the scores.
+edge. Conjugate gradients find the minimum with sparse products. Rows of X are divided by their length, and a column of
+ones is the intercept. The probabilities are the softmax of the scores.
 
-Settings, chosen on validation accuracy (docs/baselines.md): one pair of weights for all datasets.
+Settings: chosen on validation accuracy, the same for all datasets (docs/baselines.md).
 """
 
 from __future__ import annotations

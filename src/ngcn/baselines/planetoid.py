@@ -1,8 +1,8 @@
-r"""Planetoid: an embedding of each node learns to predict its context in the graph, and with the features its class.
+r"""Planetoid: node embeddings that predict graph contexts and, together with the features, the class.
 
 (Z. Yang, W. Cohen and R. Salakhutdinov, *Revisiting semi-supervised learning with graph embeddings*, ICML 2016.) A
 context is a pair of nodes (i, c) with a sign :math:`\gamma`, drawn by :func:`sample_contexts` from random walks and
-from the training labels. Training alternates, after a while of the first alone, between
+from the training labels. Training starts with the first of two losses and then alternates between both:
 
 .. math::
     \min -\mathbb{E}_{(i, c, \gamma)} \log \sigma(\gamma \, w_c \cdot e_i)
@@ -10,12 +10,11 @@ from the training labels. Training alternates, after a while of the first alone,
     \min -\frac{1}{|L|} \sum_{i \in L} \log P(y_i \mid x_i, e_i), \quad
     P(\cdot \mid x, e) = \mathrm{softmax}([\mathrm{softmax}(x U) \mid \mathrm{softmax}(e V)] \, T)
 
-In the transductive variant each node has an e of its own, which learns from contexts alone and is seen by the classes
-as a unit vector; in the inductive one it is :math:`e = x W`, so a graph that was not seen in training can be labelled,
-and test nodes are in no context. As in the authors' program, the two inner softmaxes have cross entropies of their own
-in the loss.
+In the transductive variant e is a parameter of each node. Only the contexts train it; the classifier takes it as a unit
+vector. In the inductive variant :math:`e = x W`, so that new graphs can be predicted; test nodes are in no context. As
+in the authors' code, the two inner softmaxes have their own cross entropies in the loss.
 
-Settings: 50 dimensions as in the authors' program; the rest was chosen on validation accuracy (docs/differences.md).
+Settings: 50 dimensions as in the authors' code; the others were chosen on validation accuracy (docs/differences.md).
 """
 
 from __future__ import annotations
@@ -28,14 +27,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, logsigmoid
 
-from ngcn.baselines._learning import FeatureLinear, as_input, val_score
+from ngcn.baselines._learning import FeatureLinear, as_input, fit_network
 from ngcn.baselines._walks import random_walks
 from ngcn.baselines.protocol import Baseline
 from ngcn.errors import ConfigError
 from ngcn.graph import Graph
 from ngcn.ops import Features, undirected
 from ngcn.scoring import probabilities
-from ngcn.training.selection import Selection
 
 
 @dataclass(kw_only=True)
@@ -45,12 +43,12 @@ class Planetoid(Baseline):
     inductive: bool = False
     dimensions: int = 50  # of the embedding
     length: int = 20  # q, nodes in a walk
-    window: int = 10  # d: the nodes of a context are fewer steps than this apart
-    positive: float = 0.5  # r1, the share of contexts that are true
-    walked: float = 1.0  # r2, the share of contexts from walks, not labels
-    contexts: int = 10_000  # drawn in every step
-    pretraining: int = 400  # steps for the contexts alone
-    steps: int = 200  # for the classes, each after one for the contexts
+    window: int = 10  # d, the distance of the nodes of a context is below this
+    positive: float = 0.5  # r1, the share of positive contexts
+    walked: float = 1.0  # r2, the share of contexts from walks; the others come from labels
+    contexts: int = 10_000  # per step
+    pretraining: int = 400  # steps for the contexts only
+    steps: int = 200  # for the classes, alternating with steps for the contexts
     dropout: float = 0.5  # of the features
     l2: float = 1e-5
     lr: float = 0.01
@@ -69,35 +67,33 @@ class Planetoid(Baseline):
             W = sp.csr_array(seen @ W @ seen)
             W.eliminate_zeros()
         if not W.nnz and self.walked > 0:
-            raise ConfigError(f"{graph.name!r} has no edges to walk on; use walked=0.")
+            raise ConfigError(f"{graph.name!r} has no edges for random walks; use walked=0.")
         if len(np.unique(graph.labels[graph.train])) < 2 and self.walked < 1 and self.positive < 1:
-            raise ConfigError("All training nodes are of one class, so labels give no false contexts; use walked=1.")
+            raise ConfigError(
+                "All training nodes have the same class, so labels give no negative contexts; use walked=1."
+            )
         rows, labels = graph.train.nonzero()[0], torch.from_numpy(graph.labels[graph.train])
         self.network_ = network = PlanetoidNetwork(graph, self.dimensions, self.dropout, inductive=self.inductive)
         adam = torch.optim.Adam(network.parameters(), lr=self.lr)
-        of_classes = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
-        selection = Selection()
-        for step in range(self.pretraining + self.steps):
-            network.train()
-            adam.zero_grad()
+
+        def train_contexts() -> None:
             network.context_loss(X, *sample_contexts(graph, W, self, random)).backward()
             adam.step()
-            if step < self.pretraining:
-                continue
-            of_classes.zero_grad()
-            torch.stack([cross_entropy(logits[rows], labels) for logits in network(X)]).sum().backward()
-            of_classes.step()
-            network.eval()
-            with torch.no_grad():
-                selection.offer(step, val_score(network(X)[-1][graph.val], graph), network)
-        selection.restore(network)
-        network.eval()
+            adam.zero_grad()
+
+        def class_loss() -> Tensor:
+            train_contexts()
+            return torch.stack([cross_entropy(logits[rows], labels) for logits in network(X)]).sum()
+
+        for _ in range(self.pretraining):
+            train_contexts()
+        fit_network(self, network, graph, class_loss, lambda: network(X)[-1][graph.val])
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         if not self.inductive and graph.nodes != self.network_.context.num_embeddings:
             raise ConfigError(
-                f"Transductive Planetoid knows the {self.network_.context.num_embeddings} nodes that it was fitted on "
-                f"and no others, but {graph.name!r} has {graph.nodes}; use inductive=true."
+                f"Transductive Planetoid can only predict the {self.network_.context.num_embeddings} nodes that it was "
+                f"fitted on, but {graph.name!r} has {graph.nodes}; use inductive=true."
             )
         with torch.no_grad():
             logits = self.network_(as_input(graph.features))[-1]
@@ -105,7 +101,7 @@ class Planetoid(Baseline):
 
 
 class PlanetoidNetwork(nn.Module):
-    """From features, and a node's own embedding if not ``inductive``, to the classes and to the contexts."""
+    """Predicts classes and contexts from features and, if not ``inductive``, from an embedding per node."""
 
     def __init__(self, graph: Graph, dimensions: int, dropout: float, *, inductive: bool) -> None:
         super().__init__()
@@ -126,7 +122,7 @@ class PlanetoidNetwork(nn.Module):
         return self.embed(X) if self.inductive else self.embed.weight
 
     def forward(self, X: Features | Tensor) -> tuple[Tensor, Tensor, Tensor]:
-        """The logits by the features, by the embedding, and by both, which are the answer."""
+        """The logits from the features, from the embedding, and from both; the last are the prediction."""
         e = self.embedding(X) if self.inductive else nn.functional.normalize(self.embedding(X).detach(), dim=1)
         x, e = self.of_features(X), self.of_embedding(e)
         return x, e, self.of_both(torch.cat([x.softmax(dim=1), e.softmax(dim=1)], dim=1))
@@ -138,12 +134,12 @@ class PlanetoidNetwork(nn.Module):
 def sample_contexts(
     graph: Graph, W: sp.csr_array, settings: Planetoid, random: np.random.Generator
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """The paper's Algorithm 1, for ``settings.contexts`` contexts at once: nodes i, nodes c, and signs.
+    """Algorithm 1 of the Planetoid paper, for ``settings.contexts`` contexts at once: nodes i, nodes c, and signs.
 
-    A context is true (sign 1) with probability ``positive``, else false (-1), and independently of that it comes from
-    a walk with probability ``walked``, else from the training labels. From a walk that starts at any node with edges, a
-    true one is two of its nodes, less than ``window`` steps apart, and a false one the first of them and any such node.
-    From labels, it is two training nodes, of the same class if true, else of different ones.
+    A context is positive (sign 1) with probability ``positive``, else negative (-1). Independently, it comes from a
+    walk with probability ``walked``, else from the training labels. From a walk, a positive context is two nodes less
+    than ``window`` steps apart; a negative one is the first of them and a random node with edges. From labels, it is
+    two training nodes: of the same class if positive, of different classes if negative.
     """
     sign = np.where(random.random(settings.contexts) < settings.positive, 1.0, -1.0)
     linked = np.diff(W.indptr).nonzero()[0]
@@ -157,8 +153,8 @@ def sample_contexts(
         near = (j != k) & (abs(j - k) < settings.window)
         pair = random.integers(near.sum(), size=n)
         i[from_walk], c[from_walk] = walks[range(n), j[near][pair]], walks[range(n), k[near][pair]]
-        false = from_walk & (sign < 0)
-        c[false] = random.choice(linked, false.sum())
+        negative = from_walk & (sign < 0)
+        c[negative] = random.choice(linked, negative.sum())
 
     train = graph.train.nonzero()[0]
     same = graph.labels[train][:, None] == graph.labels[train]

@@ -1,4 +1,4 @@
-"""`Baseline`: the base class of the other methods in the paper's tables."""
+"""`Baseline`: the base class of the other methods of the paper's tables."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 from ngcn import checks
 from ngcn.graph import Graph
 
-# What a setting of this name may be, in every method; any other whole number is 1 or more
+# The checks of settings by name, for all methods; other integers must be 1 or more
 LIMITS: dict[str, checks.Check] = {
     **dict.fromkeys(("lr", "C", "p", "q", "ambient"), checks.positive),
     **dict.fromkeys(("l2", "weight", "margin", "intrinsic", "pretraining"), checks.not_negative),
@@ -25,10 +25,10 @@ LIMITS: dict[str, checks.Check] = {
 
 @dataclass(kw_only=True)
 class Baseline(ABC):
-    """A method that learns from the training nodes of a graph and gives every node its class probabilities.
+    """A method that is fitted to the training nodes of a graph and predicts class probabilities.
 
-    The settings are dataclass fields: numbers, words, or booleans. Fitted attributes end in ``_``. A method may select
-    on validation labels; none may read test labels. Features are prepared as the run's ``features`` setting says.
+    The settings are dataclass fields: numbers, strings or booleans. Fitted attributes end in ``_``. A method may use
+    validation labels for selection, and no test labels. Features are prepared as the run's ``features`` setting says.
 
     Example:
         >>> class Majority(Baseline):
@@ -53,15 +53,15 @@ class Baseline(ABC):
 
     @abstractmethod
     def fit(self, graph: Graph, seed: int) -> None:
-        """Learn from the training nodes; the same seed gives the same result."""
+        """Fit to the training nodes; the same seed gives the same result."""
 
     @abstractmethod
     def predict_proba(self, graph: Graph) -> np.ndarray:
-        """The class probabilities, ``(nodes, classes)``: rows sum to 1, or for multi-label each entry is one."""
+        """The class probabilities, ``(nodes, classes)``: rows sum to 1, except for multi-label."""
 
 
 def one_hot(graph: Graph) -> np.ndarray:
-    """A row per node with a 1 at its class if it is a training node, else zeros."""
+    """The one-hot labels of the training nodes, ``(nodes, classes)``; zeros for other nodes."""
     Y = np.zeros((graph.nodes, graph.classes))
     rows = graph.train.nonzero()[0]
     Y[rows, graph.labels[rows]] = 1
@@ -69,15 +69,15 @@ def one_hot(graph: Graph) -> np.ndarray:
 
 
 def shares(F: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """Rows of weights that are 0 or more, divided by their sum; ``prior`` where nothing is known, a row of zeros."""
+    """Rows of non-negative weights, divided by their sum; ``prior`` in place of a row of zeros."""
     F = np.where(F.sum(axis=1, keepdims=True) > 0, F, prior)
     return F / F.sum(axis=1, keepdims=True)
 
 
 def solve(A: sp.sparray | LinearOperator, B: np.ndarray, diagonal: np.ndarray, rtol: float = 1e-8) -> np.ndarray:
-    """X with A X = B for a symmetric positive (semi-)definite A, by conjugate gradients, a column at a time.
+    """Solve A X = B for a symmetric positive (semi-)definite A, by conjugate gradients for each column.
 
-    ``diagonal`` is that of A; divided by it, A is better conditioned.
+    ``diagonal`` is the diagonal of A, the preconditioner.
     """
     columns = []
     for b in B.T:

@@ -1,22 +1,22 @@
-r"""SAGE-LSTM and SAGE-pool: GraphSAGE on sampled neighbours, which an LSTM reads or a maximum sums up.
+r"""SAGE-LSTM and SAGE-pool: GraphSAGE on sampled neighbours, with an LSTM or a max-pooling aggregator.
 
 (W. Hamilton, R. Ying and J. Leskovec, *Inductive representation learning on large graphs*, NIPS 2017.) Each of two
-layers samples a fixed number of neighbours, N(v), for each node v in a batch or needed by it:
+layers samples a fixed number of neighbours, N(v), of each node v that the batch needs:
 
 .. math::
     h_v \leftarrow \mathrm{unit}(\mathrm{ReLU}([h_v \mid a_v] W)), \qquad
     a_v = \max_{u \in N(v)} \mathrm{ReLU}(h_u P + b) \;(\text{pool}), \qquad
     a_v = \mathrm{LSTM}(h_{u_1}, h_{u_2}, \dots) \;(\text{LSTM, in random order})
 
-and a linear layer on the last h gives the classes. Nothing is learned about a node as such, so a graph that was not
-seen in training can be labelled.
+and a linear layer on the last h gives the logits. There are no parameters per node, so new graphs can be predicted.
 
-Settings: the sample sizes, the batch and the learning rate are the authors'; fewer columns and steps than theirs keep a
-run short, and dropout is there for graphs with few labels.
+Settings: sample sizes, batch size and learning rate are the authors'. Fewer hidden units and steps make training
+faster, and dropout helps with few labels.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -25,17 +25,16 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from ngcn.baselines._learning import FeatureLinear, as_input, val_score
+from ngcn.baselines._learning import FeatureLinear, as_input, fit_network
 from ngcn.baselines._walks import random_walks
 from ngcn.baselines.protocol import Baseline
 from ngcn.graph import Graph
 from ngcn.ops import Features, undirected
 from ngcn.scoring import cross_entropy, probabilities
-from ngcn.training.selection import Selection
 
 
 class PoolAggregator(nn.Module):
-    """The largest of the neighbours' ReLU(h P + b), column by column.
+    """The elementwise maximum of ReLU(h P + b) over the neighbours.
 
     Shape:
         - h: ``(nodes, width_in)``; neighbours: ``(rows, samples)`` rows of h
@@ -55,9 +54,9 @@ class PoolAggregator(nn.Module):
 
 
 class LSTMAggregator(nn.Module):
-    """The last state of an LSTM that reads the neighbours one after the other; arguments and shapes as for pooling.
+    """The last state of an LSTM over the sequence of neighbours; arguments and shapes as for pooling.
 
-    What the gates take from h is computed once for each node, not once for each time that it is sampled.
+    The input part of the gates is computed once per node, however often the node is sampled.
     """
 
     def __init__(self, width_in: int, width_out: int, dropout: float) -> None:
@@ -76,7 +75,7 @@ class LSTMAggregator(nn.Module):
 
 
 class SageLayer(nn.Module):
-    """The nodes ``own`` and their ``neighbours``, both as rows of h, to unit vectors of ``width_out``."""
+    """Unit vectors of ``width_out`` for the nodes ``own``; ``own`` and ``neighbours`` are indices of rows of h."""
 
     def __init__(self, aggregator: type[nn.Module], width_in: int, width_out: int, dropout: float) -> None:
         super().__init__()
@@ -110,9 +109,9 @@ class SageNetwork(nn.Module):
         self, X: sp.csr_array | np.ndarray, W: sp.csr_array, rows: np.ndarray, random: np.random.Generator
     ) -> Tensor:
         plan = []
-        for size in reversed(self.samples):  # from the rows outwards: the nodes that the layer before has to provide
+        for size in reversed(self.samples):  # from the last layer to the first: the nodes that each needs
             seed = int(random.integers(2**63))
-            neighbours = random_walks(W, np.repeat(rows, size), 2, seed)[:, 1]  # a node without edges is its own
+            neighbours = random_walks(W, np.repeat(rows, size), 2, seed)[:, 1]  # a node without edges samples itself
             nodes, places = np.unique(np.concatenate([rows, neighbours]), return_inverse=True)
             own, others = torch.from_numpy(places).split([len(rows), len(neighbours)])
             plan.append((own, others.reshape(-1, size)))
@@ -129,11 +128,11 @@ class _SampledSage(Baseline):
     aggregator: ClassVar[type[nn.Module]]
 
     hidden: int = 64
-    first: int = 25  # neighbours that a node samples in the first layer
+    first: int = 25  # sampled neighbours per node in the first layer
     second: int = 10  # ... and in the second
-    batch: int = 512  # training nodes in a step
+    batch: int = 512  # training nodes per step
     steps: int = 300
-    check: int = 10  # steps from one look at the validation nodes to the next
+    check: int = 10  # steps between validations
     dropout: float = 0.5  # on the input of both layers
     l2: float = 1e-5
     lr: float = 0.01
@@ -145,30 +144,29 @@ class _SampledSage(Baseline):
         self.network_ = network = SageNetwork(
             self.aggregator, X.shape[1], self.hidden, graph.classes, (self.first, self.second), self.dropout
         )
-        adam = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
-        selection = Selection()
-        waiting = np.empty(0, dtype=np.int64)
-        for step in range(1, self.steps + 1):
-            if not len(waiting):
-                waiting = random.permutation(train)
-            rows, waiting = waiting[: self.batch], waiting[self.batch :]
-            network.train()
-            adam.zero_grad()
-            cross_entropy(network(X, W, rows, random), torch.from_numpy(graph.labels[rows])).backward()
-            adam.step()
-            if step % self.check == 0 or step == self.steps:
-                network.eval()
-                with torch.no_grad():
-                    logits = network(X, W, val, np.random.default_rng(0))  # the same neighbours each time
-                selection.offer(step, val_score(logits, graph), network)
-        selection.restore(network)
-        network.eval()
+        batches = _batches(train, self.batch, random)
+
+        def loss() -> Tensor:
+            rows = next(batches)
+            return cross_entropy(network(X, W, rows, random), torch.from_numpy(graph.labels[rows]))
+
+        def val_logits() -> Tensor:
+            return network(X, W, val, np.random.default_rng(0))  # the same neighbours each time
+
+        fit_network(self, network, graph, loss, val_logits)
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         with torch.no_grad():
-            everyone, random = np.arange(graph.nodes), np.random.default_rng(0)
-            logits = self.network_(graph.features, undirected(graph.adjacency), everyone, random)
+            nodes, random = np.arange(graph.nodes), np.random.default_rng(0)
+            logits = self.network_(graph.features, undirected(graph.adjacency), nodes, random)
         return probabilities(logits, graph.multilabel).numpy()
+
+
+def _batches(nodes: np.ndarray, size: int, random: np.random.Generator) -> Iterator[np.ndarray]:
+    """Batches of the nodes, in a new random order in each epoch."""
+    while True:
+        order = random.permutation(nodes)
+        yield from np.split(order, range(size, len(order), size))
 
 
 @dataclass(kw_only=True)

@@ -1,4 +1,4 @@
-r"""SemiEmb: a network on the features whose inner layer g is pulled together along edges and apart elsewhere.
+r"""SemiEmb: a network on the features, whose hidden layer g is regularised to be similar along edges.
 
 (J. Weston, F. Ratle and R. Collobert, *Deep learning via semi-supervised embedding*, ICML 2008.) The loss is
 
@@ -8,10 +8,10 @@ r"""SemiEmb: a network on the features whose inner layer g is pulled together al
     + \lambda \operatorname*{mean}_{(i,j) \notin E} \max(0, m - \|g_i - g_j\|)^2,
     \qquad g = \mathrm{ReLU}(X W_1 + b_1), \quad f = g W_2 + b_2
 
-with a mean over all edges, in proportion to their weights, and one over as many random pairs, drawn anew in every step.
-Predictions need features only, so a graph that was not seen in training can be labelled.
+with a weighted mean over all edges, and a mean over as many random pairs, which every step draws again. Predictions use
+the features only, so new graphs can be predicted.
 
-Settings, chosen on validation accuracy (docs/baselines.md): see the fields of :class:`SemiEmbedding`.
+Settings: chosen on validation accuracy (docs/baselines.md).
 """
 
 from __future__ import annotations
@@ -24,12 +24,11 @@ import scipy.sparse as sp
 import torch
 from torch import Tensor, nn
 
-from ngcn.baselines._learning import FeatureLinear, as_input, val_score
+from ngcn.baselines._learning import FeatureLinear, as_input, fit_network
 from ngcn.baselines.protocol import Baseline
 from ngcn.graph import Graph
 from ngcn.ops import Features, undirected
 from ngcn.scoring import cross_entropy, probabilities
-from ngcn.training.selection import Selection
 
 
 @dataclass(kw_only=True)
@@ -38,9 +37,9 @@ class SemiEmbedding(Baseline):
 
     multilabel: ClassVar[bool] = True
 
-    hidden: int = 64  # columns of the inner layer
-    weight: float = 1.0  # lambda, of the regulariser
-    margin: float = 1.0  # m, how far apart nodes without an edge should be
+    hidden: int = 64  # hidden units
+    weight: float = 1.0  # lambda, the weight of the regulariser
+    margin: float = 1.0  # m, the margin between nodes without an edge
     dropout: float = 0.5  # on the input of both layers
     l2: float = 1e-5
     lr: float = 0.01
@@ -55,23 +54,15 @@ class SemiEmbedding(Baseline):
         near_weights = torch.from_numpy(edges.data.astype(np.float32))
         rows, labels = graph.train.nonzero()[0], torch.from_numpy(graph.labels[graph.train])
         self.network_ = network = TwoLayers(graph.features.shape[1], self.hidden, graph.classes, self.dropout)
-        adam = torch.optim.Adam(network.parameters(), lr=self.lr, weight_decay=2 * self.l2)
-        selection = Selection()
-        for step in range(1, self.steps + 1):
-            network.train()
-            adam.zero_grad()
+
+        def loss() -> Tensor:
             g, f = network(X)
-            far = strangers(W, near.shape[1], random)
-            total = cross_entropy(f[rows], labels) + self.weight * embedding_loss(
+            far = random_non_edges(W, near.shape[1], random)
+            return cross_entropy(f[rows], labels) + self.weight * embedding_loss(
                 g, near, near_weights, far, self.margin
             )
-            total.backward()
-            adam.step()
-            network.eval()
-            with torch.no_grad():
-                selection.offer(step, val_score(network(X)[1][graph.val], graph), network)
-        selection.restore(network)
-        network.eval()
+
+        fit_network(self, network, graph, loss, lambda: network(X)[1][graph.val])
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
         with torch.no_grad():
@@ -80,7 +71,7 @@ class SemiEmbedding(Baseline):
 
 
 class TwoLayers(nn.Module):
-    """From features to the inner layer g and the logits f."""
+    """Computes the hidden layer g and the logits f."""
 
     def __init__(self, features: int, hidden: int, classes: int, dropout: float) -> None:
         super().__init__()
@@ -92,8 +83,8 @@ class TwoLayers(nn.Module):
         return g, self.second(g)
 
 
-def strangers(W: sp.csr_array, pairs: int, random: np.random.Generator) -> np.ndarray:
-    """At most ``pairs`` random pairs of different nodes, ``(2, pairs)``; those that have an edge are left out."""
+def random_non_edges(W: sp.csr_array, pairs: int, random: np.random.Generator) -> np.ndarray:
+    """At most ``pairs`` random pairs of different nodes without an edge, ``(2, pairs)``."""
     i, j = random.integers(W.shape[0], size=(2, pairs))
     apart = (i != j) & (np.asarray(W[i, j]).ravel() == 0)
     return np.stack([i[apart], j[apart]])
@@ -108,9 +99,9 @@ def embedding_loss(g: Tensor, near: np.ndarray, weights: Tensor, far: np.ndarray
         >>> embedding_loss(g, np.array([[0], [1]]), torch.ones(1), np.array([[1, 0], [2, 2]]), margin=1.0)
         tensor(4.1250)
     """
-    # not g[nodes], whose gradient several threads add up in any order
+    # index_select: the gradient of g[nodes] is not deterministic on several threads
     one, other, here, there = (g.index_select(0, torch.from_numpy(nodes)) for nodes in (*near, *far))
     together = (one - other).square().sum(dim=1)
-    distance = ((here - there).square().sum(dim=1) + 1e-12).sqrt()  # the root has no slope at 0
+    distance = ((here - there).square().sum(dim=1) + 1e-12).sqrt()  # the gradient of the root is infinite at 0
     apart = (margin - distance).relu().square()
     return (weights * together).sum() / weights.sum().clamp(min=1e-12) + apart.sum() / max(1, len(apart))

@@ -1,9 +1,10 @@
-"""The command line, a file a verb. Nothing here imports torch until a verb runs, so that help is quick."""
+"""The command line, one file per command. Torch is imported when a command runs, so that help is fast."""
 
 from typing import Annotated
 
 import typer
 
+from ngcn import __version__
 from ngcn.cli import datasets, evaluate, explain, export, predict, report, reproduce, train
 from ngcn.cli._errors import Verbs
 
@@ -27,9 +28,7 @@ app.add_typer(datasets.app, name="datasets")
 
 def _version(asked: bool) -> None:
     if asked:
-        from importlib.metadata import version
-
-        print(f"ngcn {version('ngcn')}")
+        print(f"ngcn {__version__}")
         raise typer.Exit
 
 
@@ -39,7 +38,7 @@ def main(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and exit.")
     ] = False,
 ) -> None:
-    """Multi-scale graph convolution: label the nodes of a graph from the few labels there are.
+    """N-GCN: semi-supervised node classification with multi-scale graph convolution.
 
     Start here: [bold]ngcn train cora[/bold]
     """

@@ -1,4 +1,4 @@
-"""How the command line reports errors: one sentence on stderr and an exit code, for all verbs."""
+"""How the command line reports errors: one sentence on stderr and an exit code, for all commands."""
 
 from __future__ import annotations
 
@@ -17,10 +17,8 @@ from ngcn.config import Config
 from ngcn.errors import NGCNError
 
 USER_ERROR = 2
+WRAPPED = "[]'\""  # around a value in Python, not in an option
 OPTIONS = {f.name for f in fields(Config)} | {"nodes", "out", "resume", "threads", "jobs", "results"}
-
-
-QUOTES = "'\""
 
 
 class Verbs(TyperGroup):
@@ -42,15 +40,15 @@ class Verbs(TyperGroup):
                 message = f"Stopped by {name}; continue with `ngcn train --resume --out {folder}`."
             _fail(message, 128 + signum)
         except BrokenPipeError:
-            raise  # the reader of our output has closed it: handled further up
+            raise  # typer handles it
         except NGCNError as error:
-            _fail(as_options(str(error)), USER_ERROR)
+            _fail(str(error), USER_ERROR)
         except OSError as error:
             _fail(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.", USER_ERROR)
         except (MemoryError, RuntimeError) as error:  # torch raises a RuntimeError
             if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
                 raise
-            _fail("There is not enough memory for this; try fewer powers or replicas, or a smaller hidden.", USER_ERROR)
+            _fail("Not enough memory; try fewer `powers` or `replicas`, or fewer `hidden` units.", USER_ERROR)
         finally:
             notes.removeHandler(printer)
 
@@ -75,33 +73,35 @@ def as_options(message: str) -> str:
 
     >>> as_options("train with `one_hot=['town', 'job']`, or `multilabel=True`; see `edges`")
     'train with --one-hot town --one-hot job, or --multilabel; see --edges'
-    >>> as_options("add a line such as `dataset: cora`")
-    'add a line such as `dataset: cora`'
+    >>> as_options("continue it with `resume=True`"), as_options("add a line such as `dataset: cora`")
+    ('continue it with `ngcn train --resume --out RUN`', 'add a line such as `dataset: cora`')
     """
 
     def option(found: re.Match[str]) -> str:
         if found["name"] not in OPTIONS:
             return found[0]
+        if found["name"] == "resume":
+            return "`ngcn train --resume --out RUN`"  # an option of no other command
         flag, value = f"--{found['name'].replace('_', '-')}", found["value"]
         if value in (None, "True"):
             return flag
-        return " ".join(f"{flag} {item.strip(QUOTES)}" for item in value.strip("[]").split(", "))
+        return " ".join(f"{flag} {item.strip(WRAPPED)}" for item in value.split(", "))
 
     return re.sub(r"`(?P<name>[a-z]\w*)(=(?P<value>[^`]*))?`", option, message)
 
 
 def check_place(out: Path) -> None:
-    """Before anything that takes time: ``out`` must not be a folder, and its folder must exist."""
+    """Raise an error if ``out`` is a folder, or if its folder does not exist."""
     if out.is_dir() or not out.parent.is_dir():
         what = f"{out} is a folder" if out.is_dir() else f"There is no folder {out.parent}"
         raise NGCNError(f"{what}; name a file in an existing folder.")
 
 
 class _Printer(logging.Handler):
-    """Prints the warnings of the package, such as how it read a user's files, on stderr."""
+    """Prints the warnings of the package on stderr, such as those about a user's files."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        _print(as_options(record.getMessage()))
+        _print(record.getMessage())
 
 
 def _fail(message: str, code: int) -> NoReturn:
@@ -110,4 +110,4 @@ def _fail(message: str, code: int) -> NoReturn:
 
 
 def _print(message: str) -> None:
-    print(" ".join(message.split()), file=sys.stderr)
+    print(" ".join(as_options(message).split()), file=sys.stderr)

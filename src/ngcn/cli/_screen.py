@@ -1,4 +1,4 @@
-"""What is shown: progress on stderr while training, then a table, a bar per power, and the run folder."""
+"""Output for people: progress on stderr, results on stdout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
-from rich.table import Column
+from rich.table import Column, Table
 from rich.text import Text
 
 from ngcn.registry import title_of
@@ -16,7 +16,6 @@ from ngcn.text import METRICS, plus_minus
 
 if TYPE_CHECKING:
     import numpy as np
-    from rich.table import Table
 
     from ngcn.config import Config
     from ngcn.experiments.claims import Verdict
@@ -24,7 +23,7 @@ if TYPE_CHECKING:
     from ngcn.runs import Run
 
 BAR = 32  # characters of the longest bar
-LINE_SECONDS = 30.0  # between two lines of progress where there is no terminal
+LINE_SECONDS = 30.0  # between two lines of progress without a terminal
 
 
 def note(text: str) -> None:
@@ -33,13 +32,13 @@ def note(text: str) -> None:
 
 
 def _seldom() -> Callable[[str], None]:
-    """A line on stderr, without a terminal and if some time has passed since the last one."""
-    said, console = time.monotonic(), Console(stderr=True)
+    """A function that prints a line on stderr, but only without a terminal, and once in a while."""
+    last, console = time.monotonic(), Console(stderr=True)
 
     def say(text: str) -> None:
-        nonlocal said
-        if not console.is_terminal and time.monotonic() - said > LINE_SECONDS:
-            said = time.monotonic()
+        nonlocal last
+        if not console.is_terminal and time.monotonic() - last > LINE_SECONDS:
+            last = time.monotonic()
             note(text)
 
     return say
@@ -47,8 +46,7 @@ def _seldom() -> Callable[[str], None]:
 
 @contextmanager
 def busy(what: str) -> Iterator[Callable[[str], None]]:
-    """A spinner while something takes time, or a line now and then without a terminal. Yields a function to call with
-    the news."""
+    """A spinner, or a line once in a while without a terminal. Yields a function that updates the text."""
     console, say = Console(stderr=True), _seldom()
     with console.status(f"{what} ...") if console.is_terminal else nullcontext() as status:
         yield lambda news: status.update(f"{news} ...") if status else say(news)
@@ -56,7 +54,7 @@ def busy(what: str) -> Iterator[Callable[[str], None]]:
 
 @contextmanager
 def bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
-    """A live bar, or a line now and then without a terminal. Yields a function of the amount done and the news."""
+    """A progress bar, or a line once in a while without a terminal. Yields a function of the progress and a text."""
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
     console, say = Console(stderr=True), _seldom()
@@ -71,7 +69,7 @@ def bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
         disable=not console.is_terminal,
     )
     with live:
-        task = live.add_task(what, total=total, news="getting ready, compiling on first use")
+        task = live.add_task(what, total=total, news="starting; the first run compiles kernels")
 
         def update(done: int, news: str) -> None:
             live.update(task, completed=done, news=news)
@@ -91,14 +89,14 @@ def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
             if not best_step.any():
                 return
             news = f"best val {100 * best_val.max():.1f} %"
-            done = int((step >= config.progress_steps).sum())
-            update(int(step.sum()), news + (f", {done} done" if several else f" at step {int(best_step[0])}"))
+            finished = int((step >= config.progress_steps).sum())
+            update(int(step.sum()), news + (f", {finished} finished" if several else f" at step {int(best_step[0])}"))
 
         yield on_progress
 
 
 def show(run: Run) -> None:
-    """The scores, the scale weights and the run folder, on stdout."""
+    """Print the scores, the scale weights and the run folder."""
     results = [run.scores(seed) for seed in run.seeds]
     console = Console(highlight=False, markup=False)
     console.print()
@@ -116,15 +114,13 @@ def show(run: Run) -> None:
 
 
 def divergence(run: Run) -> None:
-    """Which seeds diverged, on stderr."""
+    """Report diverged seeds on stderr."""
     for result in map(run.scores, run.seeds):
         if result["status"] == "diverged":
             note(result["stopped"])
 
 
 def _scores(run: Run, results: Sequence[dict[str, Any]]) -> Table:
-    from rich.table import Table
-
     table = Table("", *(Column(name, justify="right") for name in ("Validation", "Test")))
     for name in results[0]["val_scores"]:
         title = METRICS[name] if len(results) == 1 else f"{METRICS[name]}, mean of {len(results)} seeds"
@@ -140,27 +136,27 @@ def _scores(run: Run, results: Sequence[dict[str, Any]]) -> Table:
 def _show_scale_weights(console: Console, powers: Sequence[int], weights: Sequence[float], seeds: int) -> None:
     if len(weights) < 2:
         return
-    console.print(f"Scale weights: how much each power of Â counts{f', mean of {seeds} seeds' if seeds > 1 else ''}")
+    console.print(f"Scale weights, one per power of Â{f', mean of {seeds} seeds' if seeds > 1 else ''}")
     for power, weight in zip(powers, weights, strict=True):
         bar = "█" * round(BAR * weight / max(weights))
         console.print(f"  Â^{power}  ", Text(f"{bar:<{BAR}}", "cyan"), f"  {weight:.3f}", sep="")
 
 
 def section(found: Section) -> None:
-    """The tables of an experiment, on stdout."""
-    from ngcn.experiments.section import Table
+    """Print the tables of an experiment."""
+    from ngcn.experiments import section as parts
 
     console = Console(highlight=False, markup=False)
     console.print()
     console.print(f"{found.title} ({found.done} of {found.cells} trainings)", style="bold")
     for part in found.parts:
-        if isinstance(part, Table):
+        if isinstance(part, parts.Table):
             console.print()
             console.print(part.shown())
 
 
 def claims(judged: Sequence[Verdict]) -> None:
-    """The paper's claims and whether they held, as far as is known, on stdout."""
+    """Print the claims of the paper that can be judged already."""
     known = [verdict for verdict in judged if verdict.held is not None]
     if known:
         console = Console(highlight=False, markup=False)

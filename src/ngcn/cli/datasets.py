@@ -1,18 +1,19 @@
-"""`ngcn datasets`: what there is to train on, and getting it."""
+"""`ngcn datasets`: list and download datasets."""
 
 from __future__ import annotations
 
 from typing import Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from ngcn.cli import _screen
 
 app = typer.Typer(
     invoke_without_command=True,
     rich_markup_mode="rich",
-    help="List the datasets: what they are, and where they are or would come from.\n\n"
-    "Example: [bold]ngcn datasets fetch pubmed[/bold]",
+    help="List the datasets with their sizes and locations.\n\nExample: [bold]ngcn datasets fetch pubmed[/bold]",
 )
 
 
@@ -20,9 +21,6 @@ app = typer.Typer(
 def datasets(context: typer.Context) -> None:
     if context.invoked_subcommand:
         return
-    from rich.console import Console
-    from rich.table import Table
-
     from ngcn.data.catalog import describe_datasets
 
     console = Console(highlight=False)
@@ -39,7 +37,7 @@ def datasets(context: typer.Context) -> None:
 
 @app.command()
 def fetch(name: Annotated[str, typer.Argument(help="The dataset.")]) -> None:
-    """Bring the files of a dataset here, so that it can be used without a network.
+    """Download the files of a dataset, for use without a network connection.
 
     Example: [bold]ngcn datasets fetch pubmed[/bold]
     """

@@ -1,4 +1,4 @@
-"""`ngcn evaluate`: whether the stored weights still give the stored scores; or scores on another graph."""
+"""`ngcn evaluate`: check the stored scores of a run, or evaluate it on another graph."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from rich.console import Console
+from rich.table import Table
 
 from ngcn.cli import _screen
 from ngcn.config import Config
@@ -13,8 +15,6 @@ from ngcn.errors import ConfigError, GraphError, RunError
 from ngcn.text import METRICS, count, percent
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from ngcn.graph import Graph
     from ngcn.runs import Run
 
@@ -27,14 +27,12 @@ def evaluate(
     edges: Annotated[str | None, typer.Option(help="The table of edges, where GRAPH is a table of nodes.")] = None,
     feature_table: Annotated[str | None, typer.Option(help="The table of sparse features beside it.")] = None,
 ) -> None:
-    """Compute the scores of a run again from its weights, and compare; or those on another graph.
+    """Compute the scores of a run again and compare them with the stored ones; or evaluate it on another graph.
 
-    The exit code is 1 if they differ.
+    The exit code is 1 if the scores differ.
 
     Example: [bold]ngcn evaluate runs/cora-ngcn-attention-K6-r4[/bold]
     """
-    from rich.console import Console
-
     with _screen.busy("Loading"):
         from ngcn.runs import Run
 
@@ -50,24 +48,22 @@ def evaluate(
 
 
 def check_alone(*files: str | None) -> None:
-    """Tables of edges and features belong to a graph that is named too."""
+    """Raise an error for tables of edges or features without a graph."""
     if any(files):
-        raise ConfigError("`edges` and `feature_table` go with a GRAPH of their own; name its table of nodes too.")
+        raise ConfigError("`edges` and `feature_table` belong to another GRAPH; name its table of nodes too.")
 
 
 def _evaluate_new(run: Run, graph: Graph, path: str, console: Console) -> None:
     """The scores of every seed on another graph."""
-    from rich.table import Table
-
     if not graph.test.any():
-        raise GraphError(f"No node of {path} has a label that {run.folder} knows, so there is nothing to compare with.")
+        raise GraphError(f"No node of {path} has a label known to {run.folder}, so there are no scores to compute.")
     if Config(dataset=path).dataset == run.config.dataset:
         _screen.note(
-            f"{graph.name} is the graph that {run.folder} was trained on: its training nodes are among these. "
-            f"`ngcn evaluate {run.folder}` scores its test nodes alone."
+            f"{run.folder} was trained on {graph.name}, so these scores include its training nodes. "
+            f"`ngcn evaluate {run.folder}` scores the test nodes only."
         )
     elif trained := _training_nodes(run, graph):
-        _screen.note(f"{count(trained, 'node')} of these are among the training nodes of {run.folder}.")
+        _screen.note(f"{count(trained, 'node')} of {path} are training nodes of {run.folder}.")
     table = Table("Seed", "Score", f"{graph.name}: {graph.test.sum()} labelled nodes")
     for seed in run.seeds:
         for name, value in run.model(seed).evaluate(graph, "test")["test"].items():
@@ -77,8 +73,6 @@ def _evaluate_new(run: Run, graph: Graph, path: str, console: Console) -> None:
 
 def _evaluate_again(run: Run, console: Console) -> None:
     """The scores of every seed on the graph of the run, compared with the stored ones."""
-    from rich.table import Table
-
     graph, all_same = run.graph(), True
     table = Table("Seed", "Score", "Validation", "Test", "Same as stored")
     for seed in run.seeds:
@@ -99,15 +93,15 @@ def _evaluate_again(run: Run, console: Console) -> None:
 
 
 def _training_nodes(run: Run, graph: Graph) -> int:
-    """How many of the nodes to score have the id and the features of a training node of the run."""
+    """The number of nodes with the id and the features of a training node of the run."""
     import numpy as np
     import scipy.sparse as sp
 
     try:
         own = run.graph()
-    except RunError:  # it has changed, or is missing
+    except RunError:  # the graph has changed or is missing
         return 0
     _, here, there = np.intersect1d(graph.node_ids, own.node_ids, return_indices=True)
-    learned = graph.test[here] & own.train[there]
-    ours, theirs = sp.csr_array(graph.features)[here[learned]], sp.csr_array(own.features)[there[learned]]
+    trained = graph.test[here] & own.train[there]
+    ours, theirs = sp.csr_array(graph.features)[here[trained]], sp.csr_array(own.features)[there[trained]]
     return int((abs(ours - theirs).sum(axis=1) == 0).sum())

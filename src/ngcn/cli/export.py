@@ -1,8 +1,7 @@
-"""`ngcn export`: a model for use without ngcn."""
+"""`ngcn export`: write a model for use without ngcn."""
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -12,21 +11,14 @@ from ngcn.cli import _screen
 from ngcn.errors import ModelError
 
 
-class Format(StrEnum):
-    """The values of --format."""
-
-    torch = "torch"
-    onnx = "onnx"
-
-
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
-    format: Annotated[Format, typer.Option(help="torch: plain PyTorch. onnx: not possible; says why.")],
+    format: Annotated[str, typer.Option(metavar="torch", help="torch: plain PyTorch.")],
     out: Annotated[Path | None, typer.Option(help="The folder to write.", show_default="RUN/torch")] = None,
 ) -> None:
     """Write the best seed of a run as a file of plain PyTorch and its parameters, for use without ngcn.
 
-    The folder holds model.py, whose first lines say how to use it, and model.pt.
+    The folder contains model.py, which starts with instructions, and model.pt.
 
     Example: [bold]ngcn export runs/cora-ngcn-attention-K6-r4 --format torch[/bold]
     """
@@ -35,10 +27,10 @@ def export(
         from ngcn.runs import Run
 
         opened = Run.open(run)
-    if format is Format.onnx:
+    if format != "torch":
         raise ModelError(
-            "There is no ONNX export: ONNX has no product with a sparse matrix, and with a dense Â of nodes x nodes "
-            "only small graphs would fit; use --format torch."
+            f"--format must be torch, not {format}. ONNX is not supported: it has no product with a sparse matrix, and "
+            "a dense Â fits into memory for small graphs only."
         )
     folder = out or opened.folder / "torch"
     export_torch(opened.model(), folder)

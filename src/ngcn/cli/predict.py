@@ -1,7 +1,8 @@
-"""`ngcn predict`: the labels of nodes, as a table."""
+"""`ngcn predict`: write predictions to a table."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -35,7 +36,7 @@ def predict(
 
     Columns: id, prediction, confidence, and a probability per class.
 
-    The confidence is the highest probability; [bold]ngcn report[/bold] shows how often such predictions are right.
+    The confidence is the highest probability; [bold]ngcn report[/bold] shows its calibration.
     For multi-label, the predicted labels are joined by |, and the confidence is the mean over all labels.
 
     Example: [bold]ngcn predict runs/cora-ngcn-attention-K6-r4 --all --out predictions.csv[/bold]
@@ -50,7 +51,7 @@ def predict(
         check_place(out)
         model = opened.model()
         if threshold != 0.5 and not model.multilabel:
-            raise ConfigError(f"{run} predicts one label per node, so there is no threshold to set.")
+            raise ConfigError(f"{run} predicts one label per node, so --threshold does not apply.")
         if graph is None:
             check_alone(edges, feature_table)
             known = opened.graph()
@@ -65,13 +66,11 @@ def predict(
 
 
 def write(table: pd.DataFrame, out: Path, multilabel: bool) -> None:
-    """The table, in the format of the ending of ``out``."""
+    """Write the table in the format given by the ending of ``out``."""
     with atomic(out) as temporary:
         if out.suffix.lower() == ".parquet":
             table.to_parquet(temporary, index=False)
         elif out.suffix.lower() == ".json":
-            import json
-
             temporary.write_text(
                 json.dumps(_records(table, multilabel), indent=1, allow_nan=False) + "\n", encoding="utf-8"
             )
@@ -81,7 +80,7 @@ def write(table: pd.DataFrame, out: Path, multilabel: bool) -> None:
 
 
 def _records(table: pd.DataFrame, multilabel: bool) -> list[dict[str, Any]]:
-    """An object per node; several labels are a list, the probabilities an object of their own."""
+    """One object per node. Several labels become a list, the probabilities an object."""
     records = table.to_dict("records")
     return [
         {

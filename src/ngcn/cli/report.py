@@ -1,4 +1,4 @@
-"""`ngcn report`: the page of a run."""
+"""`ngcn report`: write an HTML page about a run."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def report(
         int | None,
         typer.Option(
             min=0,
-            help="Nodes whose neighbours and features go into the page, the least certain first; more take longer.",
+            help="The number of nodes to explain with neighbours and features, the least certain first.",
             show_default="200; fewer for large graphs",
         ),
     ] = None,
 ) -> None:
-    """Write a page about a run: one HTML file that opens without a network.
+    """Write a page about a run: one HTML file that needs no network connection.
 
-    Scores, learning curves, scale weights, mistakes, a map of the nodes, and why each got its class.
+    Scores, learning curves, scale weights, mistakes, a map of the nodes, and explanations of predictions.
 
     Example: [bold]ngcn report runs/cora-ngcn-attention-K6-r4[/bold]
     """

@@ -1,4 +1,4 @@
-"""`ngcn reproduce`: the paper's tables and figures, trained from scratch and set beside the published numbers."""
+"""`ngcn reproduce`: train the experiments of the paper and compare the results with the published numbers."""
 
 from __future__ import annotations
 
@@ -17,99 +17,76 @@ from ngcn.errors import ConfigError
 from ngcn.text import count
 
 if TYPE_CHECKING:
-    from ngcn.experiments import Cell
+    from ngcn.experiments import Cell, Plan, Store
+    from ngcn.experiments.cost import Estimate
 
 WHAT = ("table2", "table3", "table4", "sensitivity", "noise", "attention", "tsne")
-TRUST_SECONDS = 120.0  # of work done, before the pace of it outweighs the estimate
+TRUST_SECONDS = 120.0  # after this much work, the measured speed counts more than the estimate
 
 
 def reproduce(
     what: Annotated[list[str], typer.Argument(metavar="WHAT", help=f"One or more of {', '.join(WHAT)}, or all.")],
     datasets: Annotated[
         str | None,
-        typer.Option(help="Which datasets, with commas [dim](citeseer,cora,pubmed)[/dim].", show_default=False),
+        typer.Option(help="Datasets, separated by commas [dim](citeseer,cora,pubmed)[/dim].", show_default=False),
     ] = None,
     seeds: Annotated[
         int | None,
-        typer.Option(min=1, help="Seeds of each configuration [dim](the paper's number)[/dim].", show_default=False),
+        typer.Option(min=1, help="Seeds per configuration [dim](the paper's number)[/dim].", show_default=False),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="A taste: few seeds, few configurations.")] = False,
+    quick: Annotated[bool, typer.Option("--quick", help="Train few seeds and few configurations.")] = False,
     jobs: Annotated[
-        int | None, typer.Option(min=1, help="Trainings at a time [dim](one per core)[/dim].", show_default=False)
+        int | None, typer.Option(min=1, help="Parallel trainings [dim](one per core)[/dim].", show_default=False)
     ] = None,
     results: Annotated[
-        Path,
-        typer.Option(
-            file_okay=False, help="The folder that keeps the outcomes; the page is written to the same name with .md."
-        ),
+        Path, typer.Option(file_okay=False, help="The folder of the results. The page is written next to it, as .md.")
     ] = Path("results"),
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Say what there is to train and how long it takes.")
+        bool, typer.Option("--dry-run", help="Only print the number of trainings and the estimated time.")
     ] = False,
-    draw: Annotated[bool, typer.Option("--draw", help="Train nothing; draw what is there.")] = False,
+    draw: Annotated[bool, typer.Option("--draw", help="Only draw the stored results; train nothing.")] = False,
 ) -> None:
-    """Train what tables and figures of the paper need, and set it beside the published numbers.
+    """Train the experiments behind tables and figures of the paper, and compare with the published numbers.
 
-    What is done is kept: a command that was stopped, or is given again, goes on where it was.
+    Finished trainings are stored. Run the same command again to continue after an interruption.
 
     Example: [bold]ngcn reproduce table2 --quick[/bold]
     """
-    names = _names(what)
-    if results.name in ("", ".."):
-        results = results.resolve()
-    page = results.parent / f"{results.name or 'results'}.md"
+    names, (results, page) = _names(what), _paths(results)
     with _screen.busy("Loading torch"):
-        from ngcn.data.catalog import fetch
-        from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of, run, section_of
-        from ngcn.experiments.claims import verdicts
-        from ngcn.experiments.cost import duration, seconds
+        from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of
+        from ngcn.experiments.cost import Estimate
         from ngcn.experiments.grid import DATASETS
         from ngcn.experiments.results_page import write_page
-        from ngcn.runs.signals import at_once
 
-    plan = Plan(_datasets(datasets), seeds, quick)
-    store = Store(results)
+    plan, store = Plan(_datasets(datasets), seeds, quick), Store(results)
     store.refresh()
     cells = cells_of(names, plan)
     if not cells:
-        asked, given = ", ".join(names), ", ".join(plan.datasets)
-        raise ConfigError(f"There is nothing to train on {given} for {asked}; leave out --datasets.")
-    todo = _feasible([cell for cell in cells if cell not in store])
-    there = len(os.sched_getaffinity(0))
-    jobs = jobs or there
-    cores = min(jobs, there)
-    seen = cells_of(list(EXPERIMENTS), Plan(DATASETS))  # all, so that an estimate is the same whatever is asked for
-    time_left = f"{duration(seconds(todo, store, seen) / cores)} on {count(cores, 'core')} (estimated)"
+        raise ConfigError(f"No training of {', '.join(names)} uses {', '.join(plan.datasets)}; leave out --datasets.")
+    missing = _trainable([cell for cell in cells if cell not in store])
+    cores = len(os.sched_getaffinity(0))
+    jobs = jobs or cores
+    # From all finished cells, so that the estimate does not depend on WHAT
+    estimate = Estimate(store, cells_of(list(EXPERIMENTS), Plan(DATASETS)), min(jobs, cores))
+    total = f"{count(len(cells), 'training')}, {len(missing)} missing: {estimate(missing)} (estimated)"
     if dry_run:
-        to_do = {cell.key for cell in todo}
-        for name in names:
-            own = EXPERIMENTS[name].cells(plan)
-            missing = [cell for cell in own if cell.key in to_do]
-            left = duration(seconds(missing, store, seen) / cores)
-            print(f"{name}: {count(len(own), 'training')}, {len(missing)} of them to do: {left}")
-        print(f"Together, each once: {count(len(cells), 'training')}, {len(todo)} to do: {time_left}.")
+        _show_plan(names, plan, missing, estimate)
+        print(f"Total, without duplicates: {total}.")
         return
-
     failed: dict[str, str] = {}
-    if draw and not len(store):
-        raise ConfigError(f"There are no outcomes in {results} to draw; leave out --draw to train what they come from.")
-    if not draw and todo:
-        _check_places(results, page)
-        for dataset in {cell.setup.config.dataset for cell in todo}:
-            fetch(dataset)  # here, once, and not in every process
-        _screen.note(f"{len(todo)} of {count(len(cells), 'training')} to do, {time_left}.")
-        with at_once("the same command goes on from here"), _progress(todo, cores) as on_done:
-            failed = run(todo, store, jobs, on_done)
+    if draw:
+        if not len(store):
+            raise ConfigError(f"{results} has no results to draw; leave out --draw to train.")
+    elif missing:
+        _check_writable(results, page)
+        _screen.note(f"{total}.")
+        failed = _train(missing, store, jobs, estimate.cores)
     store.write_summary()
-    write_page(page, store, Plan(_datasets(None)))  # the whole of it, whatever was asked for this time
-    for name in names:
-        _screen.section(section_of(name, store, plan))
-    _screen.claims([verdict for verdict in verdicts(store, plan) if verdict.experiment in names])
-    for name, why in failed.items():
-        _screen.note(f"{name} failed: {why}")
+    write_page(page, store, Plan(_datasets(None)))  # the whole page, whatever WHAT is
+    _show_results(names, store, plan, failed)
     print(f"Results: {page}")
-    if failed:
-        raise typer.Exit(1)
+    raise typer.Exit(1 if failed else 0)
 
 
 def _names(what: list[str]) -> list[str]:
@@ -120,69 +97,105 @@ def _names(what: list[str]) -> list[str]:
     return [name for name in WHAT if name in what or "all" in what]
 
 
+def _paths(results: Path) -> tuple[Path, Path]:
+    """The folder, and the page next to it."""
+    results = results.resolve() if results.name in ("", "..") else results
+    return results, results.parent / f"{results.name or 'results'}.md"
+
+
 def _datasets(text: str | None) -> tuple[str, ...]:
-    """Those asked for; else all that can be had."""
+    """The datasets in a comma-separated list; without one, all that are available."""
     from ngcn.data.catalog import DATASETS as CATALOG
     from ngcn.data.catalog import fetch, whereabouts
     from ngcn.experiments.grid import CITATION, DATASETS
 
     if text is None:
-        if whereabouts(CATALOG["ppi"])[0] == "files needed":
-            return CITATION
-        return DATASETS
+        return CITATION if whereabouts(CATALOG["ppi"])[0] == "files needed" else DATASETS
     asked = [name.strip().lower() for name in text.split(",") if name.strip()]
     if not asked:
-        raise ConfigError(f"--datasets names none; choose from {', '.join(DATASETS)}, or leave it out for all.")
+        raise ConfigError(f"--datasets is empty; choose from {', '.join(DATASETS)}, or leave it out for all.")
     for name in asked:
         if name not in DATASETS:
             raise ConfigError(f"There is no dataset {name!r} in the paper; choose from {', '.join(DATASETS)}.")
-        if name == "ppi":
-            fetch(name)  # says what to do if it is not there
+    if "ppi" in asked:
+        fetch("ppi")  # raises an error if its files are missing
     return tuple(name for name in DATASETS if name in asked)
 
 
-def _feasible(todo: list[Cell]) -> list[Cell]:
-    """Without DeepWalk where it cannot be had: better to hear that before the hours than after them."""
-    able = [cell for cell in todo if cell.setup.config.model != "deepwalk"]
-    if len(able) == len(todo) or find_spec("gensim"):
-        return todo
-    _screen.note("DeepWalk is left out: it needs gensim, which is not installed (pip install gensim).")
+def _trainable(missing: list[Cell]) -> list[Cell]:
+    """Without DeepWalk if gensim is not installed; warns before training starts."""
+    able = [cell for cell in missing if cell.setup.config.model != "deepwalk"]
+    if len(able) == len(missing) or find_spec("gensim"):
+        return missing
+    _screen.note("DeepWalk is skipped: it needs gensim, which is not installed (pip install gensim).")
     return able
 
 
-def _check_places(results: Path, page: Path) -> None:
-    """Before what takes hours: whether there is a place for what comes out of it."""
+def _show_plan(names: list[str], plan: Plan, missing: list[Cell], estimate: Estimate) -> None:
+    from ngcn.experiments import EXPERIMENTS
+
+    keys = {cell.key for cell in missing}
+    for name in names:
+        cells = EXPERIMENTS[name].cells(plan)
+        own = [cell for cell in cells if cell.key in keys]
+        print(f"{name}: {count(len(cells), 'training')}, {len(own)} missing: {estimate(own)}")
+
+
+def _show_results(names: list[str], store: Store, plan: Plan, failed: dict[str, str]) -> None:
+    from ngcn.experiments import section_of
+    from ngcn.experiments.claims import verdicts
+
+    for name in names:
+        _screen.section(section_of(name, store, plan))
+    _screen.claims([verdict for verdict in verdicts(store, plan) if verdict.experiment in names])
+    for name, why in failed.items():
+        _screen.note(f"{name} failed: {why}")
+
+
+def _train(missing: list[Cell], store: Store, jobs: int, cores: int) -> dict[str, str]:
+    """Train the missing cells; returns the error messages of those that failed."""
+    from ngcn.data.catalog import fetch
+    from ngcn.experiments import run
+    from ngcn.runs.signals import at_once
+
+    for dataset in {cell.setup.config.dataset for cell in missing}:
+        fetch(dataset)  # once, before the processes start
+    with at_once("run the same command again to continue"), _progress(missing, cores) as on_done:
+        return run(missing, store, jobs, on_done)
+
+
+def _check_writable(results: Path, page: Path) -> None:
+    """Check that the results can be written, before hours of training."""
     try:
         results.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ConfigError(f"{results} cannot be made a folder ({error.strerror}); choose another --results.") from None
+        raise ConfigError(f"Cannot create the folder {results} ({error.strerror}); choose another --results.") from None
     if page.is_dir():
-        raise ConfigError(f"{page}, where the page belongs, is a folder; choose another --results.")
+        raise ConfigError(f"The page would be written to {page}, which is a folder; choose another --results.")
     for folder in (results, page.parent):
         if not os.access(folder, os.W_OK):
-            raise ConfigError(f"Nothing can be written to the folder {folder}; choose another --results.")
+            raise ConfigError(f"The folder {folder} is not writable; choose another --results.")
 
 
 @contextmanager
-def _progress(todo: list[Cell], jobs: int) -> Iterator[Callable[[Cell, dict[str, Any]], None]]:
-    """Cells done, the best so far and the time left."""
+def _progress(missing: list[Cell], cores: int) -> Iterator[Callable[[Cell, dict[str, Any]], None]]:
+    """A bar with the finished cells, the best validation score and the time left."""
     from ngcn.experiments.cost import duration, rough_seconds
     from ngcn.registry import title_of
 
-    work = {cell.key: rough_seconds(cell) for cell in todo}
+    work = {cell.key: rough_seconds(cell) for cell in missing}
     total, started = sum(work.values()), time.monotonic()
-    done, best = 0, (0.0, "")
-    with _screen.bar("Training", len(todo)) as update:
+    finished, best = 0, (0.0, "")
+    with _screen.bar("Training", len(missing)) as update:
 
         def on_done(cell: Cell, outcome: dict[str, Any]) -> None:
-            nonlocal done, best
-            done += 1
+            nonlocal finished, best
+            finished += 1
             work.pop(cell.key, None)
-            left = sum(work.values())
-            label = f"{title_of(cell.setup.config.model, cell.setup.config.recipe)} on {cell.setup.config.graph_name}"
-            best = max(best, (outcome["val"], label))
-            # As estimated at first; the more is done, the more by how long that took
-            pace = (jobs * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
-            update(done, f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / jobs)} left")
+            left, config = sum(work.values()), cell.setup.config
+            best = max(best, (outcome["val"], f"{title_of(config.model, config.recipe)} on {config.graph_name}"))
+            # The ratio of measured to estimated time; near 1 at first
+            pace = (cores * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
+            update(finished, f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / cores)} left")
 
         yield on_done

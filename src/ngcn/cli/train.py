@@ -1,12 +1,13 @@
-"""`ngcn train`: from a graph to a run folder, with the scores on the screen."""
+"""`ngcn train`: train a model and write a run folder. The options come from the fields of `Config`."""
 
 from __future__ import annotations
 
 import json
+from contextlib import suppress
 from dataclasses import Field, fields
-from inspect import Parameter, Signature
+from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import Annotated, Any, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
@@ -17,6 +18,10 @@ from ngcn.errors import ConfigError
 from ngcn.registry import DEFAULT_MODEL, MODELS, SHARED
 from ngcn.yaml_file import parse_value, read_yaml
 
+if TYPE_CHECKING:
+    from ngcn.graph import Graph
+    from ngcn.runs import Run
+
 _GRAPH = "cora, citeseer, ... (see `ngcn datasets`), or a folder or file of your own: docs/own-data.md."
 
 
@@ -26,7 +31,7 @@ def _option(flag: str, panel: str, help: str, default: str = "", **more: Any) ->
 
 
 def _default(setting: Field) -> str:
-    """The default to show for a setting; where models differ, that of the default model."""
+    """The default to show for a setting; that of the default model if models differ."""
     value, own = setting.default, MODELS[DEFAULT_MODEL].defaults
     if setting.name in SHARED:
         value = own.get(setting.name, SHARED[setting.name])
@@ -57,70 +62,38 @@ def _parameter(setting: Field, kind: Any) -> Parameter:
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
 
 
-def _signature() -> Signature:
-    """The options of `ngcn train`: a graph, all settings of `Config`, and those of the run."""
-    kinds = get_type_hints(Config)
-    order = {panel: place for place, panel in enumerate(("Model", "Training", "Data"))}
-    settings = sorted((f for f in fields(Config) if f.name != "dataset"), key=lambda f: order[f.metadata["panel"]])
-    run: dict[str, tuple[Any, Any, Any]] = {
-        "nodes": (str | None, None, _option("--nodes", "Data", "A table of nodes, in place of GRAPH.")),
-        "config": (Path | None, None, _option("--config", "Run", "A YAML file with settings; options override it.")),
-        "out": (Path | None, None, _option("--out", "Run", "The run folder.", "runs/DATASET-MODEL-...")),
-        "resume": (bool, False, _option("--resume", "Run", "Continue the run in the run folder with its settings.")),
-        "threads": (int | None, None, _option("--threads", "Run", "Cores to use.", "all", min=1)),
-        "as_json": (bool, False, _option("--json", "Run", "Print one JSON object on stdout and nothing else.")),
-    }
-    graph = Annotated[str | None, typer.Argument(metavar="GRAPH", help=_GRAPH)]
-    return Signature(
-        [
-            Parameter("dataset", Parameter.KEYWORD_ONLY, default=None, annotation=graph),
-            *(_parameter(setting, kinds[setting.name]) for setting in settings),
-            *(
-                Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, option])
-                for name, (kind, default, option) in run.items()
-            ),
-        ]
-    )
-
-
 def train(
     *,
-    nodes: str | None,
-    config: Path | None,
-    out: Path | None,
-    resume: bool,
-    threads: int | None,
-    as_json: bool,
+    nodes: Annotated[str | None, _option("--nodes", "Data", "A table of nodes, in place of GRAPH.")] = None,
+    config: Annotated[
+        Path | None, _option("--config", "Run", "A YAML file with settings; options override it.")
+    ] = None,
+    out: Annotated[Path | None, _option("--out", "Run", "The run folder.", "runs/DATASET-MODEL-...")] = None,
+    resume: Annotated[
+        bool, _option("--resume", "Run", "Continue the run in the run folder with its settings.")
+    ] = False,
+    threads: Annotated[int | None, _option("--threads", "Run", "Cores to use.", "all", min=1)] = None,
+    as_json: Annotated[bool, _option("--json", "Run", "Print one JSON object on stdout and nothing else.")] = False,
     **options: Any,
 ) -> None:
     """Train a model and keep its best parameters in a run folder.
 
     Example: [bold]ngcn train cora --model ngcn --classifier attention --powers 6 --replicas 4[/bold]
     """
-    settings = _settings(_given(nodes, options), config, out, resume)
+    given = _given(nodes, options)
+    settings = _settings(given, config, out, resume)
     with _screen.busy("Loading torch"):
-        from ngcn.model import ignores_values
-        from ngcn.runs import Run, default_folder, load_graph, train_seeds
+        from ngcn.runs import Run, load_graph, train_seeds
 
     if resume:
-        out = out or default_folder(settings, resume=True)
-        if not config and (out / "config.yaml").exists():
-            settings = Config.from_file(out / "config.yaml", **_given(nodes, options))
-        elif not (out / "config.yaml").exists():
-            _screen.note(f"There is no run in {out} yet: starting at the beginning.")
+        settings, out = _resumed(settings, given, config, out)
     if out:
         Run.check(out, settings, resume)  # before anything that takes time
         if (out / "config.yaml").exists():
             _announce(Run(out, settings))
     with _screen.busy(f"Loading {settings.graph_name}"):
         graph = load_graph(settings)
-    if settings.dataset in DATASETS and DATASETS[settings.dataset].generated:
-        _screen.note(f"{settings.dataset}: {DATASETS[settings.dataset].description}")
-    if ignores_values(graph, settings):
-        _screen.note(
-            f"{graph.name}: the values of features are ignored, only which features a node has counts; --features "
-            "standard, row or none keeps the values."
-        )
+    _warn(graph, settings)
     with _screen.progress(settings) as on_progress:
         run = train_seeds(graph, settings, out, resume=resume, threads=threads, on_progress=on_progress)
     if as_json:
@@ -129,6 +102,24 @@ def train(
         _screen.note(f"Run folder: {run.folder}")
     else:
         _screen.show(run)
+
+
+_OF_RUN = [p for p in signature(train, eval_str=True).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+
+
+def _signature() -> Signature:
+    """The parameters of `ngcn train`: a graph, all settings of `Config`, and the options of the run."""
+    kinds = get_type_hints(Config)
+    order = ("Model", "Training", "Data")
+    settings = sorted(fields(Config), key=lambda setting: order.index(setting.metadata["panel"]))
+    graph = Annotated[str | None, typer.Argument(metavar="GRAPH", help=_GRAPH)]
+    return Signature(
+        [
+            Parameter("dataset", Parameter.KEYWORD_ONLY, default=None, annotation=graph),
+            *(_parameter(setting, kinds[setting.name]) for setting in settings if setting.name != "dataset"),
+            *_OF_RUN,
+        ]
+    )
 
 
 train.__signature__ = _signature()  # type: ignore[attr-defined]
@@ -151,11 +142,12 @@ def _given(nodes: str | None, options: dict[str, Any]) -> dict[str, Any]:
 def _settings(given: dict[str, Any], config: Path | None, out: Path | None, resume: bool) -> Config:
     """The settings of the command line and the config file. A run to resume has its own."""
     if config:
+        settings = Config.from_file(config, **given)
         if "dataset" not in given and "dataset" not in read_yaml(config):
             raise ConfigError(
                 f"{config} names no dataset; add a line such as `dataset: cora`, or name a graph to train on."
             )
-        return Config.from_file(config, **given)
+        return settings
     if "dataset" in given:
         return Config(**given)
     if not resume:
@@ -169,10 +161,35 @@ def _settings(given: dict[str, Any], config: Path | None, out: Path | None, resu
     return Config(**given)
 
 
-def _announce(run: Any) -> None:
-    """Say how far a run is that is about to be resumed."""
+def _resumed(settings: Config, given: dict[str, Any], config: Path | None, out: Path | None) -> tuple[Config, Path]:
+    """The settings and the folder of the run to resume."""
+    from ngcn.runs import default_folder
+
+    out = out or default_folder(settings, resume=True)
+    stored = out / "config.yaml"
+    if not stored.exists():
+        _screen.note(f"There is no run in {out} yet; starting a new one.")
+    elif not config:
+        settings = Config.from_file(stored, **given)
+    return settings, out
+
+
+def _warn(graph: Graph, settings: Config) -> None:
+    from ngcn.model import ignores_values
+
+    if settings.dataset in DATASETS and DATASETS[settings.dataset].generated:
+        _screen.note(f"{settings.dataset}: {DATASETS[settings.dataset].description}")
+    if ignores_values(graph, settings):
+        _screen.note(
+            f"{graph.name}: --features auto uses which features a node has, not their values; --features standard, row "
+            "or none keeps the values."
+        )
+
+
+def _announce(run: Run) -> None:
+    """Print the progress of a run that is about to be resumed."""
     if all(map(run.finished, run.seeds)):
-        _screen.note(f"The run in {run.folder} is finished: there is nothing left to do.")
+        _screen.note(f"The run in {run.folder} is finished already.")
     else:
         taken, steps = sum(map(run.steps_taken, run.seeds)), run.config.progress_steps * run.config.seeds
         _screen.note(f"The run in {run.folder} continues after {taken} of {steps} steps.")
@@ -181,15 +198,12 @@ def _announce(run: Any) -> None:
 def _name_and_value(text: str) -> tuple[str, Any]:
     """``alpha=0.9``: the value is read as in a config file."""
     name, equals, value = text.partition("=")
-    if not equals:
-        raise ConfigError(f"--set takes NAME=VALUE, such as alpha=0.9, not {text!r}.")
-    return name.strip(), parse_value(value)
+    with suppress(ConfigError):
+        if equals:
+            return name.strip(), parse_value(value)
+    raise ConfigError(f"--set takes NAME=VALUE, such as alpha=0.9, not {text!r}.")
 
 
 def _powers(text: str) -> Any:
-    """``6`` is powers 0 to 5; ``0,1,4`` lists them; `Config` reports anything else."""
-    try:
-        numbers = [int(part) for part in text.split(",") if part]
-    except ValueError:
-        return text
-    return numbers if "," in text or not numbers else numbers[0]
+    """``6`` stands for 0 to 5, ``0,1,4`` is a list; `Config` reports anything else."""
+    return parse_value(f"[{text}]" if "," in text else text)

@@ -1,7 +1,7 @@
-"""The paper's tables and figures, a file each, drawn from one store of outcomes that can be filled bit by bit.
+"""The paper's tables and figures, one file each, on one resumable store of results.
 
-An experiment is a module: ``TITLE``, ``cells(plan)`` for what has to be trained, ``parts(store, plan)`` for what came
-out of it. Several share cells; each is trained once.
+An experiment is a module with ``TITLE``, ``cells(plan)`` (the trainings) and ``parts(store, plan)`` (the results). A
+cell that several experiments share is trained once.
 """
 
 from collections.abc import Sequence
@@ -26,13 +26,13 @@ EXPERIMENTS: dict[str, ModuleType] = {
 
 
 def cells_of(names: Sequence[str], plan: Plan) -> list[Cell]:
-    """What the experiments have to train, each cell once."""
-    every = [cell for name in names for cell in EXPERIMENTS[name].cells(plan)]
-    return list({cell.key: cell for cell in every}.values())
+    """The cells of the experiments, without duplicates."""
+    cells = [cell for name in names for cell in EXPERIMENTS[name].cells(plan)]
+    return list({cell.key: cell for cell in cells}.values())
 
 
 def section_of(name: str, store: Store, plan: Plan) -> Section:
-    """What an experiment has to show, from as much as the store has."""
+    """The results of an experiment, from the cells in the store."""
     experiment = EXPERIMENTS[name]
     cells = experiment.cells(plan)
     return Section(experiment.TITLE, len(store.outcomes(cells)), len(cells), experiment.parts(store, plan))

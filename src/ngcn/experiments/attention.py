@@ -1,4 +1,4 @@
-"""The figure of the attention weights: which powers N-GCN listens to while features vanish."""
+"""The figure of the attention weights: how they change when features are removed."""
 
 from __future__ import annotations
 
@@ -20,33 +20,34 @@ TITLE = "Attention over scales"
 
 
 def cells(plan: Plan) -> list[Cell]:
-    """Those of N-GCN in the figure on missing features."""
+    """The N-GCN cells of the figure on missing features."""
     return [one for one in noise.cells(plan) if one.setup.config.model == "ngcn"]
 
 
 def weights(store: Store, plan: Plan, share: float) -> list[list[float]]:
-    """The weight of every power, for each seed that was run with a share of the features removed."""
+    """The weight of every power, for each finished seed with this share of the features removed."""
     return [outcome["scale_weights"] for outcome in store.outcomes(noise.group("ngcn", share, plan))]
 
 
 def parts(store: Store, plan: Plan) -> list[Part]:
-    every = {share: weights(store, plan, share) for share in noise.shares(plan)}
-    found = {share: np.mean(of_seeds, axis=0) for share, of_seeds in every.items() if of_seeds}
+    seeds = {share: weights(store, plan, share) for share in noise.shares(plan)}
+    found = {share: np.mean(of_share, axis=0) for share, of_share in seeds.items() if of_share}
     rows = [[percent(share), *(f"{weight:.3f}" for weight in row)] for share, row in found.items()]
     header = ["removed", *(f"Â^{power}" for power in range(len(next(iter(found.values()), ()))))]
-    said: list[Part] = [
-        "The attention weights m of N-GCN (K = 6, r = 4), summed over the towers of a power, mean over seeds, while "
-        "features are removed from Cora. Unequal weights have a price in our loss, which the paper does not have: they "
-        "stay near each other, and what counts is where they move. With all features removed they stay as they start.",
+    shown: list[Part] = [
+        "The attention weights m of N-GCN (K = 6, r = 4) on Cora with features removed: the sum over the towers of a "
+        "power, mean over seeds. Our loss has a penalty on unequal weights, which the paper's does not have. The "
+        "weights therefore stay close to each other; what matters is the direction in which they change. With all "
+        "features removed they keep their initial values."
     ]
     if len(found) > 1:
-        said += [
+        shown += [
             Figure(
                 "attention", "Attention weight of each power over the share of features removed", lambda: _draw(found)
             ),
             Table("Attention weights", header, rows),
         ]
-    return said
+    return shown
 
 
 def _draw(found: dict[float, np.ndarray]) -> Drawing:

@@ -1,4 +1,4 @@
-"""`Cell`: one training among the thousands behind the paper's tables; `Setup`: what its seeds have in common."""
+"""`Cell`: one training of an experiment; `Setup`: the configuration that its seeds share."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
+from ngcn import __version__
 from ngcn.config import Config
 from ngcn.graph import Graph, load_dataset
 from ngcn.model import Model
 from ngcn.report.project import hidden_layer, project
 from ngcn.training import Step, fit
 
-Outcome = dict[str, Any]  # what is kept of a cell: scores, best step, seconds, scale weights
+Outcome = dict[str, Any]  # the stored result of a cell: scores, best step, seconds, scale weights
 
 
 @dataclass(frozen=True)
@@ -30,9 +30,9 @@ class Setup:
     """A configuration to be trained with several seeds.
 
     Args:
-        config: the settings; its seed does not count.
-        removed: the share of the features' non-zeros that are taken away at random before training.
-        draws_map: whether the outcome has the hidden layer of every node in two dimensions, too.
+        config: the settings; its seed is ignored.
+        removed: the share of the non-zero features to remove at random before training.
+        draws_map: also store the hidden layer of every node, in two dimensions.
 
     Example:
         >>> [cell.name for cell in Setup(Config(model="gcn")).cells(2)]
@@ -45,12 +45,14 @@ class Setup:
 
     @cached_property
     def settings(self) -> dict[str, Any]:
-        """What determines the outcome but for the seed. Settings at their default are left out, so that a setting
-        that does not exist yet will not make a cell another one."""
-        every = [
-            (f, getattr(self.config, f.name)) for f in fields(Config) if f.name not in ("dataset", "seed", "seeds")
-        ]
-        given = {f.name: value for f, value in every if value != f.default and value != {}}
+        """Everything but the seed that determines the outcome. Settings at their default are left out, so that a new
+        setting of `Config` does not change the keys of stored cells."""
+        given = {
+            f.name: value
+            for f in fields(Config)
+            if f.name not in ("dataset", "seed", "seeds")
+            and (value := getattr(self.config, f.name)) not in (f.default, {})
+        }
         given |= {"removed": self.removed} if self.removed else {}
         given |= {"map": True} if self.draws_map else {}
         return {"dataset": self.config.dataset, **given}
@@ -62,7 +64,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Cell:
-    """One initialisation of one configuration. The seed draws a random split, and what is removed, too.
+    """One seed of one configuration. The seed also draws the random split and the removed features.
 
     Example:
         >>> cell = Cell(Setup(Config(model="gcn", steps=5)), seed=0)
@@ -79,18 +81,17 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """What its file is called: readable to begin with, unique in the end."""
+        """The name of its file: a readable part, then the beginning of the key."""
         return f"{self.setup.config.name}-seed{self.seed}-{self.key[:10]}"
 
     def run(self, folder: Path | None = None, on_step: Callable[[Step], None] | None = None) -> Outcome:
-        """Train it, on one thread; ``folder`` is for the checkpoint that a killed process goes on from, and ``on_step``
-        is called after every step, as in :func:`~ngcn.training.train`."""
+        """Train on one thread. Checkpoints go to ``folder``; ``on_step`` is that of :func:`ngcn.train`."""
         torch.set_num_threads(1)
         config = self.setup.config
         graph = _load(config.dataset, config.split, self.seed if config.split.startswith("random") else 0)
         if self.setup.removed:
             graph = remove_features(graph, self.setup.removed, self.seed)
-        started = time.process_time()  # not the clock, which runs on while other trainings have the core
+        started = time.process_time()  # CPU time: other trainings may share the core
         checkpoint = folder / "checkpoint.safetensors" if folder else None
         result = fit(graph, config, self.seed, checkpoint=checkpoint, on_step=on_step)
         weights = result.scale_weights
@@ -102,7 +103,7 @@ class Cell:
             "steps": result.steps,
             "seconds": round(time.process_time() - started, 2),
             "scale_weights": None if weights is None else [round(weight, 4) for weight in weights],
-            "version": version("ngcn"),
+            "version": __version__,
         }
         if self.setup.draws_map:
             outcome["map"] = _map(graph, result.model)
@@ -110,15 +111,12 @@ class Cell:
 
 
 def key_of(settings: dict[str, Any], seed: int) -> str:
-    """The name of a cell for machines: a hash of all that determines it."""
+    """The key of a cell: a hash of everything that determines its outcome."""
     return sha256(json.dumps({**settings, "seed": seed}, sort_keys=True).encode()).hexdigest()
 
 
 def remove_features(graph: Graph, share: float, seed: int) -> Graph:
-    """The graph without a ``share`` of the non-zeros of its features, as if authors had left out words at random.
-
-    Each is removed with that probability, for itself; the same seed removes the same.
-    """
+    """Set each non-zero feature to 0 with probability ``share``, independently; the seed draws which."""
     features = sp.csr_array(graph.features, copy=True)
     gone = np.random.default_rng(seed).random(features.nnz) < share
     features.data[gone] = 0

@@ -1,4 +1,4 @@
-"""What the paper claims, and whether it held."""
+"""The claims of the paper, and whether our results support them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ngcn.text import count, dataset_title, percent, plus_minus
 
 @dataclass(frozen=True)
 class Verdict:
-    """Whether a claim held: None where too little has been run to tell, not the last word where not all has been."""
+    """Whether a claim held: None if too few cells are finished; preliminary until ``complete``."""
 
     experiment: str
     claim: str
@@ -33,18 +33,18 @@ class Verdict:
         ('held so far', 'did not hold')
         """
         if self.held is None:
-            return "not known yet"
+            return "unknown"
         return ("held" if self.held else "did not hold") + ("" if self.complete else " so far")
 
 
 def verdicts(store: Store, plan: Plan) -> list[Verdict]:
-    """Each claim of the paper, judged by what is in the store."""
+    """Each claim of the paper, judged by the results in the store."""
 
     def judged(experiment: str, cells: Callable[[Plan], list[Cell]], judgement: Judgement) -> Verdict:
         claim, held, evidence = judgement
         asked, all_of_the_paper = ({cell.key: cell for cell in cells(each)} for each in (plan, Plan()))
         complete = all_of_the_paper.keys() <= asked.keys() and all(cell in store for cell in asked.values())
-        return Verdict(experiment, claim, held, evidence or f"`ngcn reproduce {experiment}` will tell", complete)
+        return Verdict(experiment, claim, held, evidence or f"run `ngcn reproduce {experiment}`", complete)
 
     def of_table2(*models: str) -> Callable[[Plan], list[Cell]]:
         return lambda plan: [cell for cell in table2.cells(plan) if table2.row_of(cell) in models]
@@ -64,7 +64,7 @@ Judgement = tuple[str, bool | None, str]  # claim, held, evidence
 
 
 def _better(store: Store, plan: Plan, network: str, model: str) -> Judgement:
-    """By the mean over seeds of the configuration that validation chose; the paper's rule is told beside it."""
+    """Compares the means over seeds of the configurations chosen on validation; also lists the paper's rule."""
     claim = f"{title_of(network)} beats {title_of(model)}{_where(plan) or ' on every dataset'} (Table 2)."
     evidence, better = [], []
     for dataset in plan.datasets:
@@ -84,7 +84,7 @@ def _better(store: Store, plan: Plan, network: str, model: str) -> Judgement:
 
 
 def _where(plan: Plan) -> str:
-    """The datasets that a claim is judged by, where these are not all."""
+    """The datasets that a claim is judged by, if these are not all."""
     return "" if set(CITATION) <= set(plan.datasets) else f" on {' and '.join(map(dataset_title, plan.datasets))}"
 
 
@@ -99,7 +99,7 @@ def _seeds(*runs: Runs) -> str:
 
 
 def _few_and_many(store: Store, plan: Plan) -> Judgement:
-    """For each number of labels, the best of N-GCN and N-SAGE against the best of the models by themselves."""
+    """For each number of labels, compares the best of N-GCN and N-SAGE with the best of the other models."""
     claim = "N-GCN and N-SAGE do well with few labels and with many: the best of them beats DCNN, GCN, SAGE (Table 3)."
     evidence, better = [], []
     for per_class in table3.PER_CLASS:
@@ -119,7 +119,7 @@ def _few_and_many(store: Store, plan: Plan) -> Judgement:
 
 
 def _walks(store: Store, plan: Plan) -> Judgement:
-    """K > 1 with r = 1 against K = 1 with r > 1, each by the mean over those of its points that were run."""
+    """Compares K > 1, r = 1 with K = 1, r > 1: the means over the finished points."""
     claim = f"Random walks help more than capacity: K > 1, r = 1 beats K = 1, r > 1{_where(plan)} (sensitivity)."
     evidence, better = [], []
     panels = sensitivity.panels_of(plan)
@@ -139,7 +139,7 @@ def _walks(store: Store, plan: Plan) -> Judgement:
 
 
 def _apart(one: float, other: float) -> str:
-    """The two with one decimal, or with as many as it takes to see which is larger.
+    """Two numbers with one decimal, or with more if they would look equal.
 
     >>> _apart(70.44, 70.01), _apart(67.273, 67.275)
     ('70.4 against 70.0', '67.27 against 67.28')
@@ -149,45 +149,45 @@ def _apart(one: float, other: float) -> str:
 
 
 def _tolerance(store: Store, plan: Plan) -> Judgement:
-    """With half of the features gone, and with nine tenths: walkers against GCN and SAGE, and the gap."""
-    claim = "Models on unmodified random walks tolerate the removal of features better, and the gap grows with it."
+    """Compares models on random walks with GCN and SAGE, with 50 % and 90 % of the features removed."""
+    claim = "Models on random walks tolerate the removal of features better, and the gap grows with the share removed."
     gaps, evidence = [], []
     for share in noise.TELLING:
         found = {model: Runs.of(store, noise.group(model, share, plan)) for model in noise.ROWS}
         if not all(map(len, found.values())):
             return claim, None, ""
-        walkers = min(found[model].test for model in ("ngcn", "nsage", "dcnn"))
+        walks = min(found[model].test for model in ("ngcn", "nsage", "dcnn"))
         others = max(found[model].test for model in ("gcn", "sage"))
-        gaps.append(walkers - others)
+        gaps.append(walks - others)
         evidence.append(
-            f"{percent(share)} removed: the worst of N-GCN, N-SAGE and DCNN {walkers:.1f}, the better of GCN and SAGE "
+            f"{percent(share)} removed: the worst of N-GCN, N-SAGE and DCNN {walks:.1f}, the better of GCN and SAGE "
             f"{others:.1f} ({_seeds(*found.values())})"
         )
     return claim, gaps[1] > 0 and gaps[2] > 0 and gaps[0] < gaps[1] < gaps[2], "; ".join(evidence)
 
 
 def _shift(store: Store, plan: Plan) -> Judgement:
-    """By the mean power under the attention weights."""
-    claim = "Attention moves to higher powers when features vanish."
+    """Compares the mean power, weighted by attention."""
+    claim = "Attention shifts to higher powers when features are removed."
     powers = []
     for share in noise.TELLING:
-        every = attention.weights(store, plan, share)
-        if not every:
+        seeds = attention.weights(store, plan, share)
+        if not seeds:
             return claim, None, ""
-        powers.append([sum(power * weight for power, weight in enumerate(one)) for one in every])
-    told = ", ".join(
+        powers.append([sum(power * weight for power, weight in enumerate(weights)) for weights in seeds])
+    means = ", ".join(
         f"{plus_minus(each, digits=2)} with {percent(share)} removed"
         for share, each in zip(noise.TELLING, powers, strict=True)
     )
     none, half, most = map(mean, powers)
-    evidence = f"mean power {told}; {(len(every[0]) - 1) / 2:.2f} if all weights are the same"
+    evidence = f"mean power {means}; {(len(seeds[0]) - 1) / 2:.2f} if all weights are equal"
     return claim, none < half < most, evidence
 
 
 def _depth(store: Store, plan: Plan) -> Judgement:
-    """Held unless one of the models is better with three and with four layers than with two, on all datasets."""
+    """Held unless a model is better with three and with four layers than with two, on all datasets."""
     claim = (
-        "Depth does not consistently help GCN or SAGE: 3 and 4 layers are not better than 2 throughout"
+        "Depth does not consistently help GCN or SAGE: 3 and 4 layers are not always better than 2"
         f"{_where(plan)} (Table 4)."
     )
     rows = [row for row in table4.TABLE4 if row[0] in plan.datasets]

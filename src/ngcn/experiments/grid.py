@@ -1,4 +1,4 @@
-"""The configurations that the paper trains, and how many of them a plan asks for."""
+"""The configurations that the paper trains, and the plan that selects among them."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ QUICK = {"powers": 6, "replicas": 2, "classifier": "attention"}  # the default o
 
 @dataclass(frozen=True)
 class Plan:
-    """How much to compute: which datasets, how many seeds (the paper's number if None), and whether a taste will do."""
+    """What to train: datasets, seeds per configuration (the paper's number if None); quick takes few configurations."""
 
     datasets: tuple[str, ...] = CITATION
     seeds: int | None = None
     quick: bool = False
 
     def cells(self, setup: Setup, seeds: int) -> list[Cell]:
-        """A cell for each seed of the plan; ``seeds`` is what the paper has."""
+        """A cell for each seed of the plan; ``seeds`` is the paper's number."""
         return setup.cells(self.seeds or (QUICK_SEEDS if self.quick else seeds))
 
 
@@ -35,8 +35,7 @@ def setup(dataset: str, model: str, **settings: Any) -> Setup:
 
 
 def sweep(dataset: str, model: str, quick: bool = False) -> list[Setup]:
-    """N-GCN or N-SAGE over K, r and the classifier, attention with and without a loss for each tower; quickly, a
-    single one."""
+    """N-GCN or N-SAGE for all K, r and classifiers, attention with and without a loss per tower; one if quick."""
     if quick:
         return [setup(dataset, model, **QUICK)]
     ways = [("fc", False), ("attention", False), ("attention", True)]

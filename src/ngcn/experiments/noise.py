@@ -1,4 +1,4 @@
-"""The figure on missing features: accuracy on Cora while words are taken away."""
+"""The figure on missing features: accuracy on Cora with words removed."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 TITLE = "Missing features"
 DATASET = "cora"
 SEEDS = 10
-TELLING = (0.0, 0.5, 0.9)  # shares that claims are judged by; all that a quick run has
+TELLING = (0.0, 0.5, 0.9)  # the shares that decide the claims, and the only ones of a quick run
 ROWS = ("ngcn", "nsage", "dcnn", "gcn", "sage")  # with their default settings: K = 6, r = 4, attention
 
 
@@ -29,7 +29,7 @@ def shares(plan: Plan) -> tuple[float, ...]:
 
 
 def group(model: str, share: float, plan: Plan) -> list[Cell]:
-    """The seed draws what is removed as well, so that all models miss the same words."""
+    """The seed also draws the removed words, so that they are the same for all models."""
     return plan.cells(replace(setup(DATASET, model), removed=share), SEEDS)
 
 
@@ -46,26 +46,25 @@ def parts(store: Store, plan: Plan) -> list[Part]:
         for model, line in found.items()
     ]
     header = ["removed", *map(percent, shares(plan))]
-    said: list[Part] = [
-        f"Cora, with a share of the words of every paper removed at random: test accuracy in %, mean over {SEEDS} "
-        "runs when complete (bars: standard deviation), each with removals of its own that are the same for all "
-        "models. Default settings (N-GCN and N-SAGE: K = 6, r = 4, attention). With all words gone nodes look the "
-        "same, and get the same class, which the figure leaves out."
+    shown: list[Part] = [
+        f"Cora with a share of the words removed at random: test accuracy in %, mean over {SEEDS} seeds when complete "
+        "(error bars: standard deviation). Each seed removes other words, the same for all models. Default settings "
+        "(N-GCN and N-SAGE: K = 6, r = 4, attention). With 100 % removed all nodes are predicted alike; the figure "
+        "omits this."
     ]
-    if any(len(runs) for line in found.values() for runs in line[1:]):  # else there is nothing to see
+    if any(len(runs) for line in found.values() for runs in line[1:]):
         alt = "Test accuracy over the share of features removed, a line per model"
-        said.append(Figure("noise", alt, lambda: _draw(found, shares(plan))))
-    return [*said, Table("Cora with features removed", header, rows)]
+        shown.append(Figure("noise", alt, lambda: _draw(found, shares(plan))))
+    return [*shown, Table("Cora with features removed", header, rows)]
 
 
 def _draw(found: dict[str, list[Runs]], shares: Sequence[float]) -> Drawing:
     drawing, grid = panels(1, 1, width=6.4, height=4)
     panel = grid[0, 0]
-    for number, (model, every) in enumerate(found.items()):
-        # without 100 %, where all are the same: it would press what there is to see into the upper quarter
-        line = [(100 * share, runs) for share, runs in zip(shares, every, strict=True) if len(runs) and share < 1]
-        if line:
-            draw_line(panel, [x for x, _ in line], [runs for _, runs in line], number, title_of(model))
+    for number, (model, runs_of) in enumerate(found.items()):
+        # Without 100 %, where all models are alike: it would compress the rest of the scale
+        line = [(100 * share, runs) for share, runs in zip(shares, runs_of, strict=True) if len(runs) and share < 1]
+        draw_line(panel, line, number, title_of(model))
     panel.set(xlim=(-3, 93), xlabel="features removed, %", ylabel="test accuracy, %", title="Cora")
     if panel.get_legend_handles_labels()[0]:
         panel.legend(frameon=False)

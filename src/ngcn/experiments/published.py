@@ -1,4 +1,4 @@
-"""The figures of the paper, in %: Table 2 (results), Table 3 (nodes per class), Table 4 (deeper models)."""
+"""The numbers of the paper, in %: Table 2 (results), Table 3 (nodes per class), Table 4 (deeper models)."""
 
 TABLE2 = {  # accuracy on Citeseer, Cora and Pubmed, micro-F1 on PPI
     "manireg": {"citeseer": 60.1, "cora": 59.5, "pubmed": 70.7},

@@ -1,4 +1,4 @@
-"""The page of results, from what a store has: claims, tables, figures, and how they came about."""
+"""The page of results: claims, tables and figures from a store."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import os
 import platform
 import subprocess
 from collections import Counter
-from importlib.metadata import version
 from pathlib import Path
 
+from ngcn import __version__
 from ngcn.experiments.claims import verdicts
 from ngcn.experiments.cost import duration
 from ngcn.experiments.grid import Plan
@@ -21,26 +21,26 @@ DPI = 160
 
 
 def write_page(path: Path, store: Store, plan: Plan) -> None:
-    """Write ``path`` (Markdown), and the figures into the folder of the store, next to it."""
+    """Write the page in Markdown to ``path``, and the figures to the folder of the store next to it."""
     from ngcn.experiments import EXPERIMENTS, section_of
 
     seconds = sum(outcome["seconds"] for outcome in store.everything())
     lines = [
         "# Results",
         "",
-        "The paper's tables and figures, from scratch, beside the published numbers. This page is written by "
-        f"`ngcn reproduce` from the outcomes in [summary.jsonl]({store.folder.name}/summary.jsonl): {len(store)} "
-        f"trainings, {duration(seconds)} of one core.",
+        "The paper's tables and figures, trained from scratch, next to the published numbers. `ngcn reproduce` writes "
+        f"this page from [summary.jsonl]({store.folder.name}/summary.jsonl): {len(store)} trainings, "
+        f"{duration(seconds)} on one core.",
         "",
-        f"Trained by ngcn {_versions(store)}. Drawn by ngcn {version('ngcn')}{_commit()}, on {_machine()}.",
+        f"Trained by ngcn {_versions(store)}. Drawn by ngcn {__version__}{_commit()}, on {_machine()}.",
         "",
-        "## What the paper claims",
+        "## Claims of the paper",
         "",
         "| claim | | evidence (mean test accuracy in %) |",
         "|---|---|---|",
         *(f"| {v.claim} | **{v.word}** | {v.evidence} |" for v in verdicts(store, plan)),
         "",
-        "A claim held if it is true of the means over seeds, by whatever margin; ± is the deviation over seeds.",
+        "A claim held if it is true for the means over seeds, by any margin; ± is the standard deviation over seeds.",
         "",
     ]
     for name in EXPERIMENTS:
@@ -52,17 +52,17 @@ def write_page(path: Path, store: Store, plan: Plan) -> None:
 
 
 def _versions(store: Store) -> str:
-    """Which trained how many, where there are several."""
+    """The versions that trained the cells, with counts if there are several."""
     trained = sorted(Counter(outcome["version"] for outcome in store.everything()).items())
-    return " and ".join(f"{which} ({number})" if len(trained) > 1 else which for which, number in trained)
+    return ", ".join(f"{which} ({number})" if len(trained) > 1 else which for which, number in trained)
 
 
 def _progress(section: Section) -> str:
     if section.done == section.cells:
         return f": {count(section.cells, 'training')}."
     if not section.done:
-        return ": not run yet."
-    return f": **{section.done} of {section.cells}** trainings so far; figures are of those."
+        return ": not trained yet."
+    return f": **{section.done} of {section.cells}** trainings so far; the numbers are preliminary."
 
 
 def _markdown(part: Part, folder: Path) -> str:
@@ -86,14 +86,14 @@ def _machine() -> str:
 
 
 def _commit() -> str:
-    """The commit that the source was at, where a repository keeps it."""
+    """The commit of the source, if it is in a git repository."""
     package = Path(__file__).parents[1]
 
     def git(*command: str) -> str:
         return subprocess.run(["git", *command], cwd=package, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
-        git("ls-files", "--error-unmatch", __file__)  # not of another repository that it happens to lie in
+        git("ls-files", "--error-unmatch", __file__)  # else the repository is another one
         changed = " and changes" if git("status", "--porcelain", ".") else ""
         return f", commit {git('rev-parse', '--short', 'HEAD')}{changed}"
     except (OSError, subprocess.CalledProcessError):

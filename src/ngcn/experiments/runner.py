@@ -1,4 +1,4 @@
-"""Train the cells that a store does not have yet, on all cores or on whatever joblib is told to use."""
+"""Train the cells that are missing from a store, on all cores or with another joblib backend."""
 
 from __future__ import annotations
 
@@ -19,41 +19,38 @@ from ngcn.experiments.store import Store
 from ngcn.runs.many_seeds import deaf_to_signals
 from ngcn.training import Step
 
-WAIT_SECONDS = 1.0  # between looks at cells that another process has
-ALONE = threading.Lock()  # random numbers and claims belong to a process, not to its threads
+WAIT_SECONDS = 1.0  # between checks of the cells that another process trains
+ALONE = threading.Lock()  # random generators and claims belong to a process, not to its threads
 
 
 def run(
-    cells: Sequence[Cell],
-    store: Store,
-    jobs: int = -1,
-    on_done: Callable[[Cell, Outcome], None] | None = None,
+    cells: Sequence[Cell], store: Store, jobs: int = -1, on_done: Callable[[Cell, Outcome], None] | None = None
 ) -> dict[str, str]:
-    """Fill ``store`` with the outcomes of ``cells``; what it has already is not computed again.
+    """Train the cells that are missing from ``store``.
 
-    Other processes may fill the same store at the same time: a cell is trained by one of them, and the others wait for
-    its outcome. What runs the cells is joblib's choice, ``jobs`` local processes if nothing else was said::
+    Other processes may use the same store at the same time: one of them trains a cell, the others wait for its outcome.
+    The cells run in ``jobs`` local processes, or on another joblib backend::
 
         with joblib.parallel_config("dask"):      # a cluster that a dask Client is connected to
             run(cells, Store("/shared/results"))  # in a folder that all its machines see
 
     Args:
-        on_done: called with each cell that this process had a part in, and its outcome.
+        on_done: called with each cell trained by this call, and its outcome.
 
     Returns:
-        What went wrong, by name of the cell that could not be trained; the others are done.
+        The error messages of the cells that failed, by name.
     """
     failed: dict[str, str] = {}
     store.refresh()
-    while todo := [cell for cell in cells if cell not in store and cell.name not in failed]:
+    while missing := [cell for cell in cells if cell not in store and cell.name not in failed]:
         progress = False
         with deaf_to_signals():
             parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-            done = parallel(delayed(_train)(cell, store.folder.absolute(), os.getpid()) for cell in todo)
+            trained = parallel(delayed(_train)(cell, store.folder.absolute(), os.getpid()) for cell in missing)
         try:
             with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "A worker stopped")  # joblib renews those that have grown
-                for cell, outcome in done:
+                warnings.filterwarnings("ignore", "A worker stopped")  # joblib replaces workers that have grown
+                for cell, outcome in trained:
                     if isinstance(outcome, str):
                         failed[cell.name] = outcome
                     elif outcome is not None:
@@ -62,8 +59,8 @@ def run(
                             on_done(cell, outcome)
         except TerminatedWorkerError:
             raise RunError(
-                "A training process ended unexpectedly, perhaps out of memory; run the same again to continue, if need "
-                "be with fewer `jobs`."
+                "A training process ended unexpectedly, perhaps out of memory; run the same command again to "
+                "continue, with fewer `jobs` if necessary."
             ) from None
         store.refresh()
         if not progress:
@@ -72,12 +69,12 @@ def run(
 
 
 def _train(cell: Cell, folder: Path, parent: int) -> tuple[Cell, Outcome | str | None]:
-    """In a process of its own: the outcome, what went wrong, or None if somebody else has the cell."""
+    """In a worker process: returns the outcome, an error message, or None if another process has the cell."""
     store = Store(folder)
-    watched = os.getppid() == parent  # not on a cluster, and not where the parent trains by itself
+    watched = os.getppid() == parent  # False on a cluster, and if the parent itself trains
 
     def on_step(step: Step) -> None:
-        if watched and os.getppid() != parent:  # killed: nobody is left to hand over to
+        if watched and os.getppid() != parent:  # the parent was killed
             os._exit(1)
 
     with ALONE, store.claim(cell) as mine:

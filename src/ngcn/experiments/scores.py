@@ -1,4 +1,4 @@
-"""From the outcomes of many seeds to the figures of a table."""
+"""From the outcomes of many seeds to the numbers of a table."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from statistics import mean
 
 from ngcn.experiments.cell import Cell, Outcome, Setup
 from ngcn.experiments.store import Store
-from ngcn.text import mean_std, plus_minus
+from ngcn.text import mean_std
 
 NOT_RUN = "–"
 
@@ -38,13 +38,13 @@ class Runs:
         return 100 * mean(outcome["test"] for outcome in self.outcomes)
 
     @property
-    def deviation(self) -> float:
-        """The standard deviation of the test score over seeds; 0 for a single one."""
+    def std(self) -> float:
+        """The standard deviation of the test score over seeds; 0 for one seed."""
         return 100 * mean_std([outcome["test"] for outcome in self.outcomes])[1]
 
     @property
     def best(self) -> Outcome:
-        """The seed with the best validation score, the first of several."""
+        """The first seed with the best validation score."""
         return max(self.outcomes, key=lambda outcome: outcome["val"])
 
     def __str__(self) -> str:
@@ -53,34 +53,34 @@ class Runs:
         >>> str(Runs(Setup(Config()), [{"test": 0.8}, {"test": 0.81}]))
         '80.5 ± 0.7'
         """
-        if not len(self):
+        if not self.outcomes:
             return NOT_RUN
-        return plus_minus([100 * outcome["test"] for outcome in self.outcomes])
+        return f"{self.test:.1f}" + (f" ± {self.std:.1f}" if len(self) > 1 else "")
 
 
 def all_runs(store: Store, groups: Iterable[Sequence[Cell]]) -> list[Runs]:
-    """Those of each configuration that the store has any of."""
+    """The runs of each configuration with at least one finished cell."""
     return [runs for cells in groups if len(runs := Runs.of(store, cells))]
 
 
 def paper_rule(groups: Sequence[Runs]) -> Outcome:
-    """The paper's figure: the run with the highest validation score of all seeds of all configurations.
+    """The paper's choice: the run with the highest validation score of all seeds of all configurations.
 
-    Validation scores are counts of a few hundred nodes, so that several runs may share the highest. Among those,
-    the one whose configuration has the best mean validation score is taken; test scores have no say.
+    Ties are common, since validation sets have a few hundred nodes. The configuration with the best mean validation
+    score wins a tie; test scores are not used.
     """
     return max(groups, key=lambda runs: (runs.best["val"], runs.val)).best
 
 
 def chosen(groups: Sequence[Runs]) -> Runs:
-    """The configuration with the best mean validation score, of those with at least half as many seeds as any has: the
-    mean of a few is luckier."""
+    """The configuration with the best mean validation score. It must have at least half as many seeds as the others,
+    since the mean of few seeds varies more."""
     most = max(map(len, groups))
     return max((runs for runs in groups if 2 * len(runs) >= most), key=lambda runs: runs.val)
 
 
 def difference(ours: float, published: float) -> str:
-    """That of the figures as they are shown, to one decimal.
+    """The difference of the numbers as shown, with one decimal.
 
     >>> difference(82.96, 83.0), difference(70.24, 71.2)
     ('0.0', '-1.0')

@@ -1,4 +1,4 @@
-"""What an experiment has to show: sentences, tables and figures, for a page in Markdown or for the terminal."""
+"""The results of an experiment: text, tables and figures, for a Markdown page or the terminal."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from ngcn.experiments.scores import Runs
 
-# Okabe and Ito's colours, told apart by the colour-blind too
+# Okabe and Ito's colours, which are safe for colour-blind readers
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 @dataclass(frozen=True)
 class Table:
-    """Rows of text under a header; the first column is a name, the others are figures.
+    """Rows of text under a header; the first column has names, the others have numbers.
 
     Example:
         >>> print(Table("Accuracy in %", ["", "ours"], [["GCN", "80.7"]]).markdown())
@@ -39,7 +39,7 @@ class Table:
         return "\n".join([head, rule, *body]).replace("|  |", "| |").replace("|  |", "| |")
 
     def shown(self) -> Shown:
-        """For a terminal, in 80 columns if it can be: names may be broken into lines, figures are not."""
+        """For a terminal. To fit 80 characters, names may wrap; numbers do not."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as Shown
 
@@ -52,11 +52,11 @@ class Table:
             padding=(0, 1, 0, 0),
         )
         for number, (name, *column) in enumerate(zip(self.header, *self.rows, strict=True)):
-            figures = number > 0 and all(text[:1] in "+-–0123456789" for text in column)
+            numeric = number > 0 and all(text[:1] in "+-–0123456789" for text in column)
             shown.add_column(
-                name.replace(" ", "\n") if figures else name,
+                name.replace(" ", "\n") if numeric else name,
                 justify="right" if number else "left",
-                no_wrap=figures,
+                no_wrap=numeric,
                 vertical="bottom",
             )
         for row in self.rows:
@@ -66,7 +66,7 @@ class Table:
 
 @dataclass(frozen=True)
 class Figure:
-    """A drawing, made when it is asked for; ``alt`` says what it shows to whoever cannot see it."""
+    """A drawing, made by ``draw``, with its alternative text."""
 
     name: str
     alt: str
@@ -78,7 +78,7 @@ Part = str | Table | Figure
 
 @dataclass(frozen=True)
 class Section:
-    """What an experiment has found so far; ``done`` of its ``cells`` are in the store."""
+    """The results of an experiment so far; ``done`` of its ``cells`` cells are in the store."""
 
     title: str
     done: int
@@ -86,12 +86,14 @@ class Section:
     parts: Sequence[Part]
 
 
-def draw_line(panel: Any, x: Sequence[float], runs: Sequence[Runs], number: int, label: str) -> None:
-    """Mean test scores with their deviations, in the colour and with the marker of this number."""
+def draw_line(panel: Any, points: Sequence[tuple[float, Runs]], number: int, label: str) -> None:
+    """Mean test scores with their standard deviations, in the colour and with the marker of this number."""
+    if not points:
+        return
     panel.errorbar(
-        x,
-        [one.test for one in runs],
-        [one.deviation for one in runs],
+        [x for x, _ in points],
+        [runs.test for _, runs in points],
+        [runs.std for _, runs in points],
         color=COLORS[number],
         marker=MARKERS[number],
         label=label,
@@ -101,12 +103,10 @@ def draw_line(panel: Any, x: Sequence[float], runs: Sequence[Runs], number: int,
 
 
 def panels(rows: int, columns: int, width: float = 3.4, height: float = 2.8, **more: Any) -> tuple[Drawing, Any]:
-    """A drawing with a grid of panels, without frames."""
-    from matplotlib.backends.backend_svg import FigureCanvasSVG
+    """A drawing with a grid of panels."""
     from matplotlib.figure import Figure as Drawing
 
     drawing = Drawing(figsize=(width * columns, height * rows), layout="constrained")
-    FigureCanvasSVG(drawing)
     grid = drawing.subplots(rows, columns, squeeze=False, **more)
     for panel in grid.flat:
         panel.spines[["top", "right"]].set_visible(False)

@@ -1,8 +1,8 @@
-"""`Store`: a folder of outcomes, a small file per cell, that any number of processes can fill and take up again.
+"""`Store`: a folder of outcomes that any number of processes can fill.
 
-STORE/cells/cora-ngcn-fc-K6-r4-seed3-1f0c...json   one cell, written when it is done
-STORE/running/...                                  checkpoints of those that are not
-STORE/summary.jsonl                                all cells in one file, a line per configuration; enough by itself
+STORE/cells/cora-ngcn-fc-K6-r4-seed3-1f0c...json   one finished cell
+STORE/running/...                                  checkpoints of unfinished cells
+STORE/summary.jsonl                                all finished cells, one line per configuration; sufficient by itself
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from ngcn.files import atomic, write_text
 
 
 class Store:
-    """The outcomes in ``folder``: those of its summary, and, after :meth:`refresh`, those of its cells.
+    """The outcomes in a folder: those of its summary and, after :meth:`refresh`, those of its cell files.
 
     Example:
         >>> from tempfile import TemporaryDirectory
@@ -40,11 +40,11 @@ class Store:
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
-        self._read: set[str] = set()  # names of the files of cells that are in `_known`
+        self._read: set[str] = set()  # names of the cell files that are in `_known`
 
     @cached_property
     def _known(self) -> dict[str, tuple[dict[str, Any], int, Outcome]]:
-        """All there is, by key; read when first asked for, since a process that only puts does not need it."""
+        """Settings, seed and outcome by key. Read at first use: a worker that only writes does not need it."""
         known = {}
         path = self.folder / "summary.jsonl"
         if path.exists():
@@ -58,7 +58,7 @@ class Store:
         return known
 
     def path(self, cell: Cell) -> Path:
-        """Its file, there or not."""
+        """The file of a cell, whether it exists or not."""
         return self.folder / "cells" / f"{cell.name}.json"
 
     def __contains__(self, cell: Cell) -> bool:
@@ -75,11 +75,11 @@ class Store:
         return (outcome for _, _, outcome in self._known.values())
 
     def outcomes(self, cells: Iterable[Cell]) -> list[Outcome]:
-        """Those of ``cells`` that are there, in their order."""
+        """The outcomes of the finished cells among these, in their order."""
         return [outcome for outcome in map(self.get, cells) if outcome is not None]
 
     def refresh(self) -> None:
-        """Read what has come since, from whatever process."""
+        """Read the cell files that were written since, by any process."""
         for path in sorted((self.folder / "cells").glob("*.json")):
             if path.name not in self._read:
                 with _blamed(path):
@@ -89,7 +89,7 @@ class Store:
                 self._read.add(path.name)
 
     def put(self, cell: Cell, outcome: Outcome) -> None:
-        """Keep an outcome, on disk when this returns."""
+        """Write an outcome to disk."""
         path = self.path(cell)
         path.parent.mkdir(parents=True, exist_ok=True)
         entry = {"settings": cell.setup.settings, "seed": cell.seed, "outcome": outcome}
@@ -97,27 +97,27 @@ class Store:
 
     @contextmanager
     def claim(self, cell: Cell) -> Iterator[bool]:
-        """While this is open, no other process gets the cell; False if one has it.
+        """Hold a cell, so that no other process trains it. Yields False if another process holds it.
 
-        A lock on one byte of one file, at a place that stands for the cell: the system takes it back when the process
-        ends, however it ends. A process can have one cell at a time: giving one back gives back all.
+        This locks one byte of a file, at an offset given by the key. The system releases the lock when the process
+        ends. A process can hold one cell at a time: closing the file releases all of its locks.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".claims").open("a") as file:
             try:
                 fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB, 1, int(cell.key[:15], 16))
-            except (BlockingIOError, PermissionError):  # as systems say that another has it
+            except (BlockingIOError, PermissionError):  # another process holds it
                 yield False
                 return
             except OSError as error:
                 raise RunError(
-                    f"{self.folder} is on a file system without locks ({error.strerror}), which processes that share "
-                    "it need; choose another `results`."
+                    f"{self.folder} is on a file system without locks ({error.strerror}), which parallel trainings "
+                    "need; choose another `results`."
                 ) from None
-            yield True  # closing the file gives it back
+            yield True
 
     def write_summary(self) -> None:
-        """Write ``summary.jsonl``: a line per configuration with its settings, its seeds, and a list per score."""
+        """Write ``summary.jsonl``: per configuration a line with settings, seeds, and a list of each score."""
         lines: dict[str, dict[str, Any]] = {}
         for settings, seed, outcome in sorted(self._known.values(), key=lambda known: known[1]):
             line = lines.setdefault(json.dumps(settings, sort_keys=True), {"settings": settings, "seeds": []})
@@ -139,6 +139,4 @@ def _blamed(path: Path) -> Iterator[None]:
     try:
         yield
     except (ValueError, KeyError, TypeError, IndexError, AttributeError):
-        raise RunError(
-            f"{path} is damaged; put a good copy in its place, or delete it, and what it held is computed again."
-        ) from None
+        raise RunError(f"{path} is damaged; restore it from a copy, or delete it to train its cells again.") from None

@@ -1,4 +1,4 @@
-"""Table 2: every method on every dataset, chosen on validation."""
+"""Table 2: every method on every dataset, configurations chosen on validation."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ngcn.text import dataset_title
 
 TITLE = "Table 2: node classification"
 SEEDS = 20
-OTHER_SEEDS = 10  # of the rows that the paper copied
+OTHER_SEEDS = 10  # for the rows that the paper took from other papers
 DETERMINISTIC = ("lp", "manireg")
 QUICK = ("lp", "manireg", "ica", "gcn-kipf", "dcnn", "gcn", "sage", "ngcn", "nsage")
 
 
 def configurations(model: str, dataset: str, quick: bool = False) -> list[Setup]:
-    """What validation chooses from."""
+    """The configurations that validation chooses from."""
     if model in ("ngcn", "nsage"):
         return sweep(dataset, model, quick)
     if model == "dcnn":
@@ -31,7 +31,7 @@ def configurations(model: str, dataset: str, quick: bool = False) -> list[Setup]
 
 
 def groups(model: str, dataset: str, plan: Plan) -> list[list[Cell]]:
-    """The cells of each configuration, over seeds."""
+    """The cells of each configuration, one per seed."""
     if model in DETERMINISTIC:
         return [one.cells(1) for one in configurations(model, dataset)]
     seeds = SEEDS if model in ("dcnn", "gcn", "sage", "ngcn", "nsage") else OTHER_SEEDS
@@ -39,27 +39,27 @@ def groups(model: str, dataset: str, plan: Plan) -> list[list[Cell]]:
 
 
 def models(dataset: str, plan: Plan) -> list[str]:
-    """The rows of a dataset's table: those that the paper has a figure for."""
+    """The rows of a dataset's table: the models for which the paper has a number."""
     return [model for model in TABLE2 if dataset in TABLE2[model] and (not plan.quick or model in QUICK)]
 
 
 def cells(plan: Plan) -> list[Cell]:
-    """Small models first: what is known early is worth more."""
+    """Small models first, for early results."""
     rows = [(dataset, model) for dataset in plan.datasets for model in models(dataset, plan)]
-    every = [one for dataset, model in rows for group in groups(model, dataset, plan) for one in group]
-    return sorted(every, key=lambda one: one.setup.config.towers)
+    found = [cell for dataset, model in rows for group in groups(model, dataset, plan) for cell in group]
+    return sorted(found, key=lambda cell: cell.setup.config.towers)
 
 
 def parts(store: Store, plan: Plan) -> list[Part]:
     return [
         "**Paper's rule**: the test score of the run with the highest validation score, of all seeds of all "
-        "configurations (N-GCN and N-SAGE: r in 1, 2, 4; K in 2 to 6; fc, attention, or attention with a loss for each "
-        "tower; DCNN: K in 2 to 6); of several such runs, that of the configuration with the best mean validation "
-        "score, then the first seed. "
-        "**Mean**: test score over the seeds of the configuration with the best mean validation score, which is "
-        "named; those with less than half as many seeds as others have are not chosen. "
-        "All in %; **Δ** is the difference from the published figure. **Runs**: trainings done, of all if some are "
-        "missing." + ("" if "ppi" in plan.datasets else " PPI was not run; it is where its files are given."),
+        "configurations (N-GCN and N-SAGE: r in 1, 2, 4; K in 2 to 6; fc, attention, or attention with a loss per "
+        "tower; DCNN: K in 2 to 6). Ties go to the configuration with the best mean validation score, then to the "
+        "first seed. "
+        "**Mean**: test score over the seeds of the configuration with the best mean validation score, shown under "
+        "**chosen**; a configuration with less than half as many seeds as the others cannot be chosen. "
+        "All in %; **Δ** is the difference from the published number. **Runs**: finished trainings, with the total if "
+        "some are missing." + ("" if "ppi" in plan.datasets else " PPI is trained only if its files are available."),
         *(_table(store, plan, dataset) for dataset in plan.datasets),
     ]
 
@@ -70,7 +70,7 @@ def _table(store: Store, plan: Plan, dataset: str) -> Table:
         all_groups = groups(model, dataset, plan)
         found = all_runs(store, all_groups)
         published = TABLE2[model][dataset]
-        done, total = sum(map(len, found)), sum(map(len, all_groups))
+        finished, total = sum(map(len, found)), sum(map(len, all_groups))
         if not found:
             rows.append([_name(model), f"{published:.1f}", NOT_RUN, "", NOT_RUN, "", "", f"0/{total}"])
             continue
@@ -85,7 +85,7 @@ def _table(store: Store, plan: Plan, dataset: str) -> Table:
                 str(mean),
                 difference(mean.test, published),
                 describe(mean.setup),
-                f"{done}" if done == total else f"{done}/{total}",
+                f"{finished}" if finished == total else f"{finished}/{total}",
             ]
         )
     header = ["", "published", "paper's rule", "Δ", "mean", "Δ", "chosen", "runs"]
@@ -93,7 +93,7 @@ def _table(store: Store, plan: Plan, dataset: str) -> Table:
 
 
 def row_of(cell: Cell) -> str:
-    """The row of a cell: its model, or gcn-kipf."""
+    """The name of a cell's row: its model, with the recipe if that is not the paper's."""
     config = cell.setup.config
     return config.model if config.recipe == "paper" else f"{config.model}-{config.recipe}"
 
@@ -103,7 +103,7 @@ def _name(model: str) -> str:
 
 
 def describe(one: Setup) -> str:
-    """What was chosen, in a few characters.
+    """A configuration in a few characters.
 
     >>> describe(setup("cora", "ngcn", powers=4, replicas=2, classifier="fc")), describe(setup("cora", "gcn"))
     ('K=4 r=2 fc', '')

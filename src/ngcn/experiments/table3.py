@@ -1,4 +1,4 @@
-"""Table 3: Pubmed with few labels and with many."""
+"""Table 3: Pubmed with few and with many labels."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ngcn.registry import title_of
 TITLE = "Table 3: nodes per class"
 SEEDS = 10
 PER_CLASS = (5, 10, 20, 100)
-# The paper does not say which K and r it took; with these N-GCN has the best validation score of table 2 on Pubmed.
+# The paper does not state K and r; with these N-GCN has the best validation score of table 2 on Pubmed.
 NETWORK = {"powers": 6, "replicas": 1}
 
 
@@ -25,7 +25,7 @@ def group(model: str, classifier: str, per_class: int, plan: Plan) -> list[Cell]
 
 
 def name(model: str, classifier: str) -> str:
-    """What a row is called; models by themselves have no classifier to tell.
+    """The name of a row, with the classifier of N-GCN and N-SAGE.
 
     >>> name("ngcn", "fc"), name("dcnn", "fc")
     ('N-GCN, fc', 'DCNN')
@@ -45,13 +45,13 @@ def parts(store: Store, plan: Plan) -> list[Part]:
         groups = [group(model, classifier, per_class, plan) for per_class in PER_CLASS]
         rows += [
             [name(model, classifier), *(str(Runs.of(store, group)) for group in groups)],
-            ["published", *(f"{mean:.1f} ± {deviation:.1f}" for mean, deviation in published)],
+            ["published", *(f"{mean:.1f} ± {std:.1f}" for mean, std in published)],
         ]
     header = ["nodes per class", *map(str, PER_CLASS)]
     return [
         "Pubmed with 5, 10, 20 and 100 training nodes per class: test accuracy in %, mean ± standard deviation of "
         f"{SEEDS} random splits when complete, the same for all models. N-GCN and N-SAGE have K = {NETWORK['powers']}, "
-        f"r = {NETWORK['replicas']}, which validation prefers for N-GCN in table 2; the paper does not say what it "
-        "took, nor which nodes it drew.",
+        f"r = {NETWORK['replicas']}, the choice of validation for N-GCN in table 2; the paper states neither K and r "
+        "nor the splits.",
         Table("Pubmed", header, rows),
     ]

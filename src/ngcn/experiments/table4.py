@@ -1,4 +1,4 @@
-"""Table 4: deeper GCN and SAGE, which see as far as N-GCN does."""
+"""Table 4: deeper GCN and SAGE, with the receptive field of N-GCN."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
             continue
         ours = [Runs.of(store, group(dataset, model, layers, plan)) for layers in LAYERS]
         rows += [
-            [f"{dataset_title(dataset)}, {title_of(model)}: published", *(f"{figure:.1f}" for figure in published)],
+            [f"{dataset_title(dataset)}, {title_of(model)}: published", *(f"{score:.1f}" for score in published)],
             [
                 "ours by the paper's rule",
                 *(f"{100 * runs.best['test']:.1f}" if len(runs) else NOT_RUN for runs in ours),
@@ -41,7 +41,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
             ["ours, mean", *map(str, ours)],
         ]
     return [
-        f"GCN and SAGE with {HIDDEN} columns a layer and 2, 3 or 4 layers: test accuracy in %, {SEEDS} seeds when "
-        "complete.",
+        f"GCN and SAGE with {HIDDEN} hidden units per layer and 2, 3 or 4 layers: test accuracy in %, {SEEDS} seeds "
+        "when complete.",
         Table("Deeper GCN and SAGE", ["", "64×C", "64×64×C", "64×64×64×C"], rows),
     ]

@@ -1,4 +1,4 @@
-"""The figure of the hidden layer: Cora's nodes as the fully-connected layer of N-GCN sees them."""
+"""The t-SNE figure: the hidden layer of N-GCN's fully-connected classifier on Cora."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def cells(plan: Plan) -> list[Cell]:
 
 
 def parts(store: Store, plan: Plan) -> list[Part]:
-    said: list[Part] = [
-        "N-GCN on Cora with a classifier of two fully-connected layers: the first one's output before ReLU, reduced to "
-        "50 columns by PCA, then to two by t-SNE. A dot is a paper, its colour its class."
+    shown: list[Part] = [
+        "N-GCN on Cora with a classifier of two fully-connected layers: the output of the first one before ReLU, "
+        "reduced to 50 dimensions by PCA, then to two by t-SNE. Each dot is a paper, coloured by its class."
     ]
     found = store.outcomes(cells(plan))
     if found:
-        said.append(Figure("tsne", "Cora's nodes in two dimensions, coloured by class", lambda: _draw(found[0])))
-    return said
+        shown.append(Figure("tsne", "Cora's nodes in two dimensions, coloured by class", lambda: _draw(found[0])))
+    return shown
 
 
 def _draw(outcome: Outcome) -> Drawing:

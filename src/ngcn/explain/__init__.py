@@ -1,4 +1,4 @@
-"""Why a node got its class: what each scale contributes, and which neighbours and features stand behind it."""
+"""Explanations of predictions: the contributions of powers of Â, neighbours and features."""
 
 from ngcn.explain.explainer import Explainer, explain_node, find_node
 from ngcn.explain.explanation import Explanation, Feature, Neighbour, Ring, Vote

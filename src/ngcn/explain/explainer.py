@@ -1,4 +1,4 @@
-"""`Explainer`: from a model to the explanation of a node."""
+"""`explain_node` and `Explainer`: explain the prediction of a node."""
 
 from __future__ import annotations
 
@@ -40,21 +40,23 @@ def explain_node(
         >>> round(sum(vote.contribution for vote in why.votes) - why.probability, 6)
         0.0
     """
-    if not isinstance(run, Model):
-        run = run if isinstance(run, Run) else Run.open(run)
-        graph = run.graph() if graph is None else graph
+    if not isinstance(run, Model | Run):
+        run = Run.open(run)
+    model = run if isinstance(run, Model) else run.model()
+    _ = model.network  # raises an error for a baseline, before the graph is loaded
     if graph is None:
-        raise GraphError("A model explains the nodes of a graph; pass one.")
-    explainer = Explainer(run if isinstance(run, Model) else run.model(), graph)
-    return explainer.explain(find_node(graph, node), label)
+        if isinstance(run, Model):
+            raise GraphError("A model explains the nodes of a graph; pass one as `graph`.")
+        graph = run.graph()
+    return Explainer(model, graph).explain(find_node(graph, node), label)
 
 
 class Explainer:
-    """Explains the nodes of a graph, one after another.
+    """Explains nodes of a graph.
 
     Args:
         model: a model with a network.
-        graph: the graph, with the ids and names that the explanations use.
+        graph: the graph.
     """
 
     def __init__(self, model: Model, graph: Graph) -> None:
@@ -63,7 +65,7 @@ class Explainer:
 
     @property
     def score_is(self) -> Literal["probability", "lead", "log-odds"]:
-        """What the votes add up to."""
+        """The quantity that the votes sum to."""
         if self.network.classifier.mixes_classes:
             return "probability"
         return "log-odds" if self.graph.multilabel else "lead"
@@ -74,14 +76,14 @@ class Explainer:
     def explain(
         self, node: int, label: str | None = None, *, strongest: int = 3, features: int = 10, exact: bool = True
     ) -> Explanation:
-        """Explain the node at this position in the graph.
+        """Explain the node with this index.
 
         Args:
-            node: its position, from 0; :func:`find_node` finds it by id.
+            node: its index; see :func:`find_node`.
             label: the class; the most probable if None.
-            strongest: how many nodes to name at each distance.
-            features: how many features to name.
-            exact: compute ``without`` for everything that is named, each by a forward pass.
+            strongest: the number of nodes to list at each distance.
+            features: the number of features to list.
+            exact: compute ``without`` for each listed node and feature, with one forward pass each.
         """
         ids, classes, names = self.graph.node_ids, self.graph.class_names, self.graph.feature_names
         rows = torch.tensor([node])
@@ -89,7 +91,7 @@ class Explainer:
         with torch.enable_grad():
             Z = self.network.towers(self.A_hat, X, rows)
             p = self.probabilities(self.network.classifier(Z))[0]
-        c = int(p.argmax()) if label is None else _find_class(self.graph, label)
+        c = int(p.argmax()) if label is None else _find(self.graph, "class", label, list(classes))
         by_node, by_feature, own = X.points(p[c], node)
         Z, p = Z.detach(), p.detach()
         distance = self._distances(node)
@@ -126,16 +128,16 @@ class Explainer:
         )
 
     def contributions(self, Z: Tensor, labels: Tensor) -> Tensor:
-        """What each power contributes to the class ``labels[i]`` of row i: ``(rows, powers)``.
+        """The contribution of each power to the class ``labels[i]`` of row i: ``(rows, powers)``.
 
         Args:
-            Z: the towers' outputs, ``(rows, towers, width)``.
+            Z: the tower outputs, ``(rows, towers, width)``.
         """
         by_tower = self._contributions(Z, labels)
         return torch.stack([by_tower[:, towers].sum(dim=1) for towers in self._towers().values()], dim=1)
 
     def _contributions(self, Z: Tensor, labels: Tensor) -> Tensor:
-        """The same for each tower. It is exact: a mixture is a sum, and fc without bias is homogeneous."""
+        """The same for each tower. The sum is exact: a mixture is a sum, and fc without bias is homogeneous."""
         classifier = self.network.classifier
         m = classifier.weights()
         if m is not None:
@@ -160,11 +162,11 @@ class Explainer:
 
     @property
     def powers(self) -> list[int | None]:
-        """The powers that vote; None for a model that mixes all powers inside its layers."""
+        """The powers that vote; [None] for a model that mixes all powers inside its layers."""
         return list(self._towers())
 
     def _towers(self) -> dict[int | None, list[int]]:
-        """The positions of the towers of each power."""
+        """The indices of the towers of each power."""
         powers = self.network.tower_powers
         return {k: [t for t, power in enumerate(powers) if power == k] for k in dict.fromkeys(powers)}
 
@@ -175,25 +177,19 @@ class Explainer:
 
 
 def find_node(graph: Graph, node: Any) -> int:
-    """The position of a node in the graph, by its id."""
-    names = [str(name) for name in graph.node_ids.tolist()]
-    try:
-        return names.index(str(node))
-    except ValueError:
-        raise GraphError(f"The graph {graph.name!r} has no node {str(node)!r}; {_hint(str(node), names)}") from None
+    """The index of the node with this id."""
+    return _find(graph, "node", str(node), [str(name) for name in graph.node_ids.tolist()])
 
 
-def _find_class(graph: Graph, label: str) -> int:
-    names = list(graph.class_names)
-    if label not in names:
-        raise GraphError(f"The graph {graph.name!r} has no class {label!r}; {_hint(label, names)}")
-    return names.index(label)
-
-
-def _hint(text: str, names: list[str]) -> str:
-    if text.removeprefix("-").isdecimal() and names == [str(i) for i in range(len(names))]:
-        return f"they are numbered 0 to {len(names) - 1}."
-    return did_you_mean(text, names, most=3) or f"there are {', '.join(names[:5])}{', ...' if len(names) > 5 else '.'}"
+def _find(graph: Graph, what: str, name: str, names: list[str]) -> int:
+    if name in names:
+        return names.index(name)
+    if name.removeprefix("-").isdecimal() and names == [str(i) for i in range(len(names))]:
+        hint = f"they are numbered 0 to {len(names) - 1}."
+    else:
+        listed = f"there are {', '.join(names[:5])}{', ...' if len(names) > 5 else '.'}"
+        hint = did_you_mean(name, names, most=3) or listed
+    raise GraphError(f"The graph {graph.name!r} has no {what} {name!r}; {hint}")
 
 
 def _truth(graph: Graph, node: int) -> list[str] | None:
@@ -205,5 +201,5 @@ def _truth(graph: Graph, node: int) -> list[str] | None:
 
 
 def _largest(values: np.ndarray, most: int, among: np.ndarray) -> np.ndarray:
-    """Those of `among` with the largest values, for or against, largest first."""
+    """The indices in `among` with the largest absolute values, largest first."""
     return among[np.argsort(-abs(values[among]), kind="stable")[:most]]

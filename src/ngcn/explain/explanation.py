@@ -1,4 +1,4 @@
-"""`Explanation`: what there is to say about the class of a node, and what each number means."""
+"""`Explanation` and its parts."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Vote:
-    """What the towers of one power contribute to the class.
+    """The contribution of the towers of one power to a class.
 
     Attributes:
-        power: k, of Â^k; None for a model that mixes the powers inside its layers, whose single vote is all of them.
-        contribution: its part of :attr:`Explanation.score`; the parts of all powers add up to it.
-        weight: how much this power counts, the same at every node; None where towers have no weights (fc, fc2).
-        opinion: the probability that this power, by itself, gives the class; None for fc and fc2.
+        power: k in Â^k; None for a model that mixes the powers inside its layers, which has a single vote.
+        contribution: its part of :attr:`Explanation.score`, the sum over all powers.
+        weight: the weight of this power, the same at every node; None if towers have no weights (fc, fc2).
+        opinion: the probability of the class by the towers of this power alone; None for fc and fc2.
     """
 
     power: int | None
@@ -25,13 +25,13 @@ class Vote:
 
 @dataclass(frozen=True)
 class Neighbour:
-    """What the features of one node do for the class at the explained node.
+    """The effect of the features of one node on the class of the explained node.
 
     Attributes:
-        id: the node, by the id of the user's own files.
-        points: what its features add to the probability, to first order (gradient times input): 0.02 says that the
-            probability would be about 2 percentage points lower if the features of this node were all 0.
-        without: the probability with the features of this node set to 0, computed anew; None if not asked for.
+        id: the id of the node.
+        points: gradient times input. 0.02 means that the probability would be about 2 percentage points lower if all
+            features of this node were 0.
+        without: the exact probability with all features of this node set to 0; None if not computed.
     """
 
     id: Any
@@ -41,11 +41,14 @@ class Neighbour:
 
 @dataclass(frozen=True)
 class Ring:
-    """The nodes at one distance: ``distance`` edges away on the shortest path; 0 is the explained node itself, None are
-    nodes without a path to it, which only a module of one's own can look at.
+    """The nodes at one distance from the explained node.
 
-    ``nodes`` counts those that reach the explained node, ``points`` is the sum over all of them, ``strongest`` the few
-    with most points, for or against.
+    Attributes:
+        distance: edges on the shortest path. 0 is the node itself; None means no path, which only a layer of your own
+            can use.
+        nodes: the number of nodes at this distance that affect the explained node.
+        points: the sum of their points.
+        strongest: those with the largest absolute points.
     """
 
     distance: int | None
@@ -56,10 +59,10 @@ class Ring:
 
 @dataclass(frozen=True)
 class Feature:
-    """What one feature does for the class, at the explained node and at all nodes around it.
+    """The effect of one feature on the class.
 
-    ``points`` and ``without`` are those of :class:`Neighbour`, for the feature being 0 at every node; ``own`` is the
-    part of the points that the explained node's own value brings.
+    ``points`` and ``without`` are as in :class:`Neighbour`, for this feature set to 0 at every node. ``own`` is the
+    part of the points that is due to the explained node itself.
     """
 
     name: str
@@ -70,12 +73,11 @@ class Feature:
 
 @dataclass(frozen=True)
 class Explanation:
-    """Why a node got a class. See :class:`Vote`, :class:`Ring` and :class:`Feature` for what the numbers mean.
+    """The explanation of a class at a node, see :class:`Vote`, :class:`Ring` and :class:`Feature`.
 
-    ``score`` is what the votes add up to, and ``score_is`` says what that is: for attention, harmonic, linear and
-    identity the "probability" itself; for fc and fc2 the class's "lead", its logit less the mean logit of all classes,
-    or for multi-label its "log-odds". An fc2 is taken with the hidden units that are switched on at this node, so the
-    sum is exact there too.
+    ``score`` is the sum of the votes. ``score_is`` names it: the "probability" for attention, harmonic, linear and
+    identity; for fc and fc2 the "lead", the logit minus the mean logit of all classes, or for multi-label the
+    "log-odds". For fc2 the sum is exact too: it holds for the hidden units that are active at this node.
     """
 
     node: Any

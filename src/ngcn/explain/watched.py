@@ -1,4 +1,4 @@
-"""Features that record what is computed from them: for gradients by node and feature, and for leaving one out."""
+"""Features that record their products, for gradients by node and feature, and that can leave one out."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from ngcn.ops import NONE, Dropout, Features, Reach
 
 
 class Watched(Features):
-    """X that records the products with it, and may leave out the features of one node, or one feature."""
+    """X that records the products with it. It can set the features of one node, or one feature, to 0."""
 
     def __init__(self, X: Features, node: int | None = None, feature: int | None = None) -> None:
         self.__dict__.update(X.__dict__)
         self.original, self.node, self.feature = X, node, feature
-        self.products: list[tuple[Tensor, Tensor, Tensor]] = []  # W, X W, and which of its rows are in reach
+        self.products: list[tuple[Tensor, Tensor, Tensor]] = []  # W, X W, and a mask of its computed rows
         self.inputs: list[Tensor] = []  # X itself, for graph models that take it dense
 
     def times(self, W: Tensor, replicas: int, dropout: Dropout = NONE, reach: Reach | None = None) -> Tensor:
@@ -29,7 +29,7 @@ class Watched(Features):
         if reach is not None:
             near = torch.from_numpy(reach.distance <= reach.limits[:, None])
         self.products.append((W, XW, near))
-        return XW.clone()  # a layer may add to it in place
+        return XW.clone()  # a layer may change it in place
 
     def dense(self, device: torch.device | str | None = None) -> Tensor:
         X = super().dense(device).clone()
@@ -53,7 +53,7 @@ class Watched(Features):
         count = len(self.products)
         for (W, XW, near), of_W, of_XW in zip(self.products, slopes, slopes[count:], strict=False):
             points = torch.einsum("knc,knc->kn", XW.detach(), of_XW)
-            by_node += torch.where(near, points, 0).sum(dim=0)  # rows out of reach were not computed
+            by_node += torch.where(near, points, 0).sum(dim=0)  # the other rows were not computed
             by_feature += (W.detach() * of_W).sum(dim=(0, 2))
             own += x * torch.einsum("kfc,kc->f", W.detach(), of_XW[:, node])
         for X, slope in zip(self.inputs, slopes[2 * count :], strict=True):

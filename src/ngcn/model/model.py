@@ -14,6 +14,7 @@ from safetensors.torch import save as write_tensors
 from torch import Tensor
 
 from ngcn.config import FILE_SETTINGS, Config
+from ngcn.data.catalog import is_path
 from ngcn.errors import GraphError, ModelError, RunError
 from ngcn.files import atomic, write_text
 from ngcn.graph import Graph, load_for_model
@@ -139,7 +140,7 @@ class Model:
 
         Missing or unknown features raise an error, except for the values of one-hot columns and sparse features.
         """
-        files = {name: getattr(self.config, name) for name in FILE_SETTINGS}
+        files = {name: getattr(self.config, name) for name in FILE_SETTINGS} if is_path(path) else {}
         graph = load_for_model(path, self.card.schema, **{**files, "edges": edges, "feature_table": feature_table})
         if graph.multilabel != self.multilabel:
             several = "several labels" if graph.multilabel else "one label"

@@ -1,4 +1,4 @@
-"""The report: one HTML file that shows what a run has learned, and opens without a network."""
+"""The report: one HTML file about a run, which needs no network connection."""
 
 from ngcn.report.write import write_report
 

@@ -1,4 +1,4 @@
-"""All that the page shows, as one value that JSON can hold. Probabilities are whole numbers per mille, to be short."""
+"""The data of the page, ready for JSON. Probabilities are integers per mille, to keep the page small."""
 
 from __future__ import annotations
 
@@ -19,53 +19,39 @@ from ngcn.runs import Run
 from ngcn.text import METRICS, mean_std
 from ngcn.version import __version__
 
-MAP_NODES = 3_000  # t-SNE of more takes a minute and more
-PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: what fits into a few megabytes
+MAP_NODES = 3_000  # t-SNE of more nodes takes more than a minute
+PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: a few megabytes
 UNCERTAIN = 20  # nodes in the list of the least certain
-EXPLAINED = 200  # nodes to explain in full, if nobody says otherwise,
-EXPLAINED_ENTRIES = 12_000_000  # but fewer where that is more entries of Â altogether: it would take minutes
+EXPLAINED = 200  # nodes to explain in full by default
+EXPLAINED_ENTRIES = 12_000_000  # the limit of (nodes to explain) x (entries of Â); more would take minutes
 CURVE_POINTS = 300
-SPLITS = ("", "train", "val", "test")
 
 
 def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[str], None]) -> dict[str, Any]:
     """The data of the page.
 
     Args:
-        explain: how many nodes to explain in full; if None, 200 or, for large graphs, fewer.
-        on_progress: called with a few words whenever another part begins.
+        explain: the number of nodes to explain in full; if None, 200, or fewer for large graphs.
+        on_progress: called with a short text when a new part begins.
     """
     explainer = Explainer(run.model(), graph)
     on_progress("predicting")
     with torch.no_grad():
         Z = explainer.network.towers(explainer.A_hat, explainer.X)
         predicted = explainer.probabilities(explainer.network.classifier(Z))
-    votes = explainer.contributions(Z, predicted.argmax(dim=1)).numpy()
-    hidden, hidden_name = hidden_layer(explainer.network, Z)
-    p = predicted.numpy()
+    votes, p = explainer.contributions(Z, predicted.argmax(dim=1)).numpy(), predicted.numpy()
     confidence = np.maximum(p, 1 - p).mean(axis=1) if graph.multilabel else p.max(axis=1)
-    wrong = _wrong(graph, p)
     if explain is None:
         explain = min(EXPLAINED, max(UNCERTAIN, EXPLAINED_ENTRIES // (graph.nodes + graph.adjacency.nnz)))
-
-    random = np.random.default_rng(0)
     uncertain = np.argsort(confidence, kind="stable")[:UNCERTAIN]
-    order = _first(
-        uncertain, random.permutation(np.flatnonzero(wrong))[: explain // 2], random.permutation(graph.nodes)
-    )
+    order = _order(graph, p, uncertain, explain)
     shown = np.sort(order[: PAGE_NODES[graph.multilabel]])
-    place = {int(node): i for i, node in enumerate(shown)}  # of a node in the page
-
-    explained = {}
-    explain = min(explain, len(shown))
-    for done, node in enumerate(order[:explain]):
-        on_progress(f"explaining nodes, {done} of {explain}")
-        explained[place[int(node)]] = _explanation(explainer.explain(int(node), features=8, exact=False))
+    place = {int(node): i for i, node in enumerate(shown)}  # the position of a node in the page
+    explained = _explanations(explainer, order[: min(explain, len(shown))], place, on_progress)
     on_progress("drawing the map")
     on_map = np.sort(order[: min(MAP_NODES, len(shown))])
+    hidden, hidden_name = hidden_layer(explainer.network, Z)
     x, y = project(hidden[on_map]).T
-
-    ids = [str(node) for node in graph.node_ids[shown].tolist()]
     return {
         **_summary(run, graph),
         "curves": _curves(run),
@@ -76,20 +62,43 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
         "score_is": explainer.score_is,
         "multilabel": graph.multilabel,
         "all_nodes": graph.nodes,
-        "nodes": {
-            "id": ids,
-            "predicted": p[shown].argmax(axis=1).tolist(),
-            "confidence": _mille(confidence[shown]),
-            "chances": [_likeliest(row) for row in p[shown]],
-            "chosen": [np.flatnonzero(row > 0.5).tolist() for row in p[shown]] if graph.multilabel else None,
-            "truth": [_truth(graph, node) for node in shown],
-            "split": [_split(graph, node) for node in shown],
-            "votes": [_mille(row) for row in votes[shown]],
-        },
-        "map": {"node": [place[int(node)] for node in on_map], "x": x.tolist(), "y": y.tolist(), "of": hidden_name},
+        "nodes": _nodes(graph, shown, p, confidence, votes),
         "uncertain": [place[int(node)] for node in uncertain],
         "explained": explained,
+        "map": {"node": [place[node] for node in on_map.tolist()], "x": x.tolist(), "y": y.tolist(), "of": hidden_name},
     }
+
+
+def _order(graph: Graph, probabilities: np.ndarray, uncertain: np.ndarray, explain: int) -> np.ndarray:
+    """All nodes by priority: the least certain, some wrong predictions, then the others at random."""
+    random = np.random.default_rng(0)
+    wrong = random.permutation(np.flatnonzero(_wrong(graph, probabilities)))[: explain // 2]
+    orders = np.concatenate([uncertain, wrong, random.permutation(graph.nodes)])
+    return np.array(list(dict.fromkeys(orders.tolist())), dtype=np.int64)
+
+
+def _nodes(graph: Graph, shown: np.ndarray, p: np.ndarray, confidence: np.ndarray, votes: np.ndarray) -> dict[str, Any]:
+    """A list per attribute, with an entry per node."""
+    return {
+        "id": [str(node) for node in graph.node_ids[shown].tolist()],
+        "predicted": p[shown].argmax(axis=1).tolist(),
+        "confidence": _mille(confidence[shown]),
+        "probabilities": [_most_probable(row) for row in p[shown]],
+        "chosen": [np.flatnonzero(row > 0.5).tolist() for row in p[shown]] if graph.multilabel else None,
+        "truth": [_truth(graph, node) for node in shown],
+        "split": (graph.train + 2 * graph.val + 3 * graph.test)[shown].tolist(),
+        "votes": [_mille(row) for row in votes[shown]],
+    }
+
+
+def _explanations(
+    explainer: Explainer, nodes: np.ndarray, place: dict[int, int], on_progress: Callable[[str], None]
+) -> dict[int, Any]:
+    explained = {}
+    for number, node in enumerate(nodes.tolist()):
+        on_progress(f"explaining nodes, {number} of {len(nodes)}")
+        explained[place[node]] = _explanation(explainer.explain(node, features=8, exact=False))
+    return explained
 
 
 def _summary(run: Run, graph: Graph) -> dict[str, Any]:
@@ -102,22 +111,13 @@ def _summary(run: Run, graph: Graph) -> dict[str, Any]:
         "dataset": graph.name,
         "model": title_of(config.model, config.recipe),
         "classifier": config.classifier,
+        "recipe": config.recipe,
         "replicas": config.replicas,
         "version": __version__,
         "command": f"ngcn explain {shlex.quote(str(run.folder))} --node",
         "metric": METRICS[best["metric"]],
         "best_seed": run.best_seed,
-        "scores": [
-            {
-                "name": METRICS[name],
-                **{
-                    split: _spread([r[f"{split}_scores"].get(name) for r in results.values()])
-                    for split in ("val", "test")
-                },
-                **{f"best_{split}": best[f"{split}_scores"].get(name) for split in ("val", "test")},
-            }
-            for name in best["val_scores"]
-        ],
+        "scores": [_scores(name, best, list(results.values())) for name in best["val_scores"]],
         "seeds": [
             {key: r[key] for key in ("seed", "val", "test", "best_step", "steps", "seconds", "status", "stopped")}
             for r in results.values()
@@ -137,16 +137,19 @@ def _summary(run: Run, graph: Graph) -> dict[str, Any]:
     }
 
 
+def _scores(name: str, best: dict[str, Any], seeds: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """A score of the best seed, with mean and standard deviation over all seeds; None without test nodes."""
+    found: dict[str, Any] = {"name": METRICS[name]}
+    for split in ("val", "test"):
+        known = [r[f"{split}_scores"][name] for r in seeds if name in r[f"{split}_scores"]]
+        found |= {split: mean_std(known) if known else None, f"best_{split}": best[f"{split}_scores"].get(name)}
+    return found
+
+
 def _plain(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else f"{value}"
-
-
-def _spread(values: Sequence[float | None]) -> list[float] | None:
-    """Mean and standard deviation; None without values."""
-    known = [value for value in values if value is not None]
-    return list(mean_std(known)) if known else None
 
 
 def _curves(run: Run) -> list[dict[str, Any]]:
@@ -163,7 +166,7 @@ def _curves(run: Run) -> list[dict[str, Any]]:
 
 
 def _scales(run: Run, explainer: Explainer, votes: np.ndarray) -> dict[str, Any]:
-    """The weight of each power; without weights, what it contributes at the average node."""
+    """The weight of each power; without weights, its mean contribution over all nodes."""
     weights = explainer.network.scale_weights()
     means = run.summary()["scale_weights"]
     return {
@@ -193,8 +196,8 @@ def _mille(shares: np.ndarray) -> list[int]:
     return np.rint(1000 * shares).astype(int).tolist()
 
 
-def _likeliest(probabilities: np.ndarray, most: int = 5) -> list[int]:
-    """Class and probability of the likeliest classes, one after the other."""
+def _most_probable(probabilities: np.ndarray, most: int = 5) -> list[int]:
+    """Class, probability, class, probability, ... of the most probable classes."""
     classes = np.argsort(-probabilities, kind="stable")[:most]
     return np.stack([classes, _mille(probabilities[classes])], axis=1).ravel().tolist()
 
@@ -204,17 +207,8 @@ def _truth(graph: Graph, node: int) -> int | list[int]:
     return np.flatnonzero(label).tolist() if graph.multilabel else int(label)
 
 
-def _split(graph: Graph, node: int) -> int:
-    return next((i for i, split in enumerate(SPLITS) if split and getattr(graph, split)[node]), 0)
-
-
 def _wrong(graph: Graph, probabilities: np.ndarray) -> np.ndarray:
-    """Nodes outside training whose label is known and was not predicted."""
+    """The nodes outside training with a known label that was not predicted."""
     if graph.multilabel:
         return (graph.val | graph.test) & ((probabilities > 0.5) != (graph.labels > 0)).any(axis=1)
     return ~graph.train & (graph.labels != UNKNOWN) & (probabilities.argmax(axis=1) != graph.labels)
-
-
-def _first(*orders: np.ndarray) -> np.ndarray:
-    """One order after the other, each node where it stands first."""
-    return np.array(list(dict.fromkeys(np.concatenate(orders).tolist())), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""How good the predictions are where the truth is known: mistakes by class, and whether confidence can be believed."""
+"""The quality of the predictions: confusion matrix, precision and recall by class, calibration."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ MATRIX_CLASSES = 20  # a larger confusion matrix is unreadable
 def quality(graph: Graph, probabilities: np.ndarray) -> dict[str, Any]:
     """Confusion matrix (single-label, up to 20 classes), scores by class and reliability.
 
-    They are those of the test nodes, or of the validation nodes if there are no test nodes.
+    Computed on the test nodes, or on the validation nodes if there are no test nodes.
 
     Args:
         probabilities: ``(nodes, classes)`` probabilities.
@@ -26,49 +26,49 @@ def quality(graph: Graph, probabilities: np.ndarray) -> dict[str, Any]:
     if graph.multilabel:
         predicted, true = p > 0.5, labels > 0
         matrix = None
-        sure, right = p.ravel(), true.ravel()
+        confidence, correct = p.ravel(), true.ravel()
     else:
         counts = np.zeros((graph.classes, graph.classes), dtype=int)
         np.add.at(counts, (labels, p.argmax(axis=1)), 1)
         matrix = counts.tolist() if graph.classes <= MATRIX_CLASSES else None
         every = np.arange(graph.classes)
         predicted, true = p.argmax(axis=1)[:, None] == every, labels[:, None] == every
-        sure, right = p.max(axis=1), p.argmax(axis=1) == labels
+        confidence, correct = p.max(axis=1), p.argmax(axis=1) == labels
     return {
         "split": split,
         "nodes": int(mask.sum()),
         "confusion": matrix,
         "by_class": _by_class(predicted, true),
-        "reliability": reliability(sure, right),
+        "reliability": reliability(confidence, correct),
     }
 
 
 def _by_class(predicted: np.ndarray, true: np.ndarray) -> list[list[float | int | None]]:
-    """For each class: how many nodes have it, precision, recall; None where there is nothing to divide by."""
+    """For each class: its number of nodes, precision and recall; None instead of 0 / 0."""
     hits = (predicted & true).sum(axis=0)
     return [
-        [int(has), round(hit / named, 4) if named else None, round(hit / has, 4) if has else None]
-        for hit, named, has in zip(
+        [int(nodes), round(hit / named, 4) if named else None, round(hit / nodes, 4) if nodes else None]
+        for hit, named, nodes in zip(
             hits.tolist(), predicted.sum(axis=0).tolist(), true.sum(axis=0).tolist(), strict=True
         )
     ]
 
 
-def reliability(sure: np.ndarray, right: np.ndarray) -> dict[str, Any]:
-    """Ten bins of confidence: how many fall in, how sure they are on average, how often they are right.
+def reliability(confidence: np.ndarray, correct: np.ndarray) -> dict[str, Any]:
+    """The reliability diagram: for each of ten bins its number, count, mean confidence and accuracy.
 
-    ``gap`` is the expected calibration error, the mean distance between the last two.
+    ``gap`` is the expected calibration error, the mean of abs(confidence - accuracy).
 
     Example:
         >>> reliability(np.array([0.95, 0.95, 0.55, 0.55]), np.array([True, True, True, False]))
         {'bins': [[5, 2, 0.55, 0.5], [9, 2, 0.95, 1.0]], 'gap': 0.05}
     """
-    which = np.minimum((sure * BINS).astype(int), BINS - 1)
+    which = np.minimum((confidence * BINS).astype(int), BINS - 1)
     bins: list[list[float]] = []
     gap = 0.0
     for b in np.unique(which).tolist():
         inside = which == b
-        count, confidence, accuracy = int(inside.sum()), float(sure[inside].mean()), float(right[inside].mean())
-        bins.append([b, count, round(confidence, 4), round(accuracy, 4)])
-        gap += count / len(sure) * abs(confidence - accuracy)
+        count, mean, accuracy = int(inside.sum()), float(confidence[inside].mean()), float(correct[inside].mean())
+        bins.append([b, count, round(mean, 4), round(accuracy, 4)])
+        gap += count / len(confidence) * abs(mean - accuracy)
     return {"bins": bins, "gap": round(gap, 4)}

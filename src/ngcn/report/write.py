@@ -1,4 +1,4 @@
-"""From a run to the HTML file: the template, its style and scripts, and the data as JSON in between."""
+"""Write the HTML file: template, style, scripts, and the data as JSON."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ngcn.graph import Graph
 from ngcn.report.gather import gather
 from ngcn.runs import Run
 
-SCRIPTS = ("dom.js", "charts.js", "map.js", "node.js", "main.js")  # in this order, as one
+SCRIPTS = ("dom.js", "charts.js", "map.js", "node.js", "main.js")  # joined in this order
 
 
 def write_report(
@@ -26,24 +26,25 @@ def write_report(
     graph: Graph | None = None,
     on_progress: Callable[[str], None] | None = None,
 ) -> Path:
-    """Write the page of a finished run and return where it is.
+    """Write the page of a finished run and return its path.
 
     Args:
         run: the run or its folder.
         out: the file; ``report.html`` in the run folder if None.
         explain: the number of nodes to explain in full, the least certain first; 200 if None, fewer for large graphs.
-        graph: the graph of the run, if it is loaded already.
-        on_progress: called with a few words whenever another part begins.
+        graph: the graph of the run; loaded again if None.
+        on_progress: called with a short text when a new part begins.
     """
     run = run if isinstance(run, Run) else Run.open(run)
     path = Path(out) if out else run.folder / "report.html"
+    _ = run.model().network  # raises an error for a baseline, before the graph is loaded
     data = gather(run, run.graph() if graph is None else graph, explain, on_progress or (lambda _: None))
     write_text(path, render(data))
     return path
 
 
 def render(data: dict[str, Any]) -> str:
-    """The page as text. Its policy lets the browser run the page's own script and load nothing at all."""
+    """The page as text. Its content security policy allows its own script and no loading of anything else."""
     from jinja2 import Environment, StrictUndefined
 
     def text(name: str) -> str:
@@ -62,7 +63,7 @@ def render(data: dict[str, Any]) -> str:
 
 
 def as_json(data: dict[str, Any]) -> str:
-    r"""JSON that is safe inside a script element: no ``<`` is left for ``</script>`` or ``<!--``.
+    r"""JSON that is safe inside a script element: ``<`` is escaped, so that no ``</script>`` or ``<!--`` remains.
 
     Example:
         >>> as_json({"class": "</script>"})

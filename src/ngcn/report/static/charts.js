@@ -1,4 +1,4 @@
-// The charts that do not change: learning curves, scales, mistakes, reliability.
+// The static charts: learning curves, scales, mistakes, reliability.
 const superscript = k => String(k).replace(/\d/g, digit => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
 const powerName = k => (k === null ? "all powers" : `Â${superscript(k)}`);
 const reachOf = k => (k === null ? "mixed inside the layers" : k === 0 ? "the node alone" : `walks of ${plural(k, "step")}`);
@@ -11,9 +11,9 @@ function ticks(low, high, about) {
   return all;
 }
 
-// An SVG with axes; `draw` gets the two scales and returns what lies inside.
+// An SVG with axes; `draw` gets the two scales and returns the content.
 function chart({ x, y, xName, yName, yText, xText, label, height = 230 }, draw) {
-  const width = window.innerWidth < 480 ? 320 : 480; // on a phone, letters keep their size
+  const width = window.innerWidth < 480 ? 320 : 480; // keeps the text readable on a phone
   const left = 46, right = 12, top = 12, bottom = 40;
   const X = v => left + (width - left - right) * (v - x[0]) / (x[1] - x[0] || 1);
   const Y = v => height - bottom - (height - top - bottom) * (v - y[0]) / (y[1] - y[0] || 1);
@@ -38,35 +38,35 @@ function drawLearning() {
   const others = data.curves.filter(curve => curve !== best);
   const steps = [1, Math.max(...data.curves.map(curve => curve.step[curve.step.length - 1]), 2)];
   const losses = [...best.loss, ...best.val_loss].sort((a, b) => a - b);
-  const high = losses[Math.floor(0.995 * (losses.length - 1))] * 1.05 || 1; // a spike shall not flatten the rest
+  const high = losses[Math.floor(0.995 * (losses.length - 1))] * 1.05 || 1; // so that a spike does not flatten the rest
   const scores = data.curves.flatMap(curve => curve.val);
   const low = Math.min(...scores), top = Math.max(...scores), room = Math.max(0.02, 0.06 * (top - low));
   const bestStep = (X, Y, y) => s("line", { class: "best", x1: X(best.best_step), x2: X(best.best_step), y1: Y(y[0]), y2: Y(y[1]) });
   const lossY = [0, high], scoreY = [Math.max(0, low - room), Math.min(1, top + room)];
   const clip = values => values.map(value => Math.min(value, high));
   byId("learning-about").append(
-    `The parameters of step ${count(best.best_step)} were kept: the first with the best validation ${data.metric.toLowerCase()}. `,
-    others.length ? `In colour seed ${best.seed}; faint, the other ${others.length > 1 ? `${others.length} seeds` : "seed"}.` : "");
+    `The model has the parameters of step ${count(best.best_step)}${data.recipe === "paper" ? `, the first with the best validation ${data.metric.toLowerCase()}` : ""}. `,
+    others.length ? `Coloured lines: seed ${best.seed}. Faint lines: the other ${others.length > 1 ? `${others.length} seeds` : "seed"}.` : "");
   byId("learning-charts").append(
     h("div", { class: "card" },
       chart({ x: steps, y: lossY, xName: "step", yName: "loss", yText: String, label: "Loss by step" }, (X, Y) => [
         bestStep(X, Y, lossY), line(best.step, clip(best.loss), X, Y, "first"), line(best.step, clip(best.val_loss), X, Y, "second")]),
-      keys([["first", "training nodes, with dropout"], ["second", "validation nodes"], ["best", "step kept"]])),
+      keys([["first", "training nodes, with dropout"], ["second", "validation nodes"], ["best", "best step"]])),
     h("div", { class: "card" },
       chart({ x: steps, y: scoreY, xName: "step", yName: `validation ${data.metric.toLowerCase()}`, yText: t => percent(t, 0), label: "Validation score by step" },
         (X, Y) => [others.map(curve => line(curve.step, curve.val, X, Y, "faint")), bestStep(X, Y, scoreY), line(best.step, best.val, X, Y, "first")]),
-      keys([["first", `seed ${best.seed}`], ...(others.length ? [["faint", "other seeds"]] : []), ["best", "step kept"]])));
+      keys([["first", `seed ${best.seed}`], ...(others.length ? [["faint", "other seeds"]] : []), ["best", "best step"]])));
 }
 
 function drawScales() {
   const { weighted, powers, value, mean } = data.scales, top = value.indexOf(Math.max(...value));
   byId("scales-about").append(powers[0] === null
-    ? `${data.model} mixes the powers of Â inside its layers, so what each of them does cannot be told apart. N-GCN keeps them apart.`
+    ? `${data.model} mixes the powers of Â inside its layers, so their contributions cannot be separated. N-GCN keeps them separate.`
     : powers.length === 1
-      ? `${data.model} looks at one scale only, ${powerName(powers[0])}: ${reachOf(powers[0])}${powers[0] ? " in each layer" : ""}. N-GCN compares several.`
+      ? `${data.model} uses one scale only, ${powerName(powers[0])}: ${reachOf(powers[0])}${powers[0] ? " in each layer" : ""}. N-GCN uses several.`
     : weighted
-      ? `Each power of Â looks a different distance into the graph. The weights say how much each counts for every node; they sum to 1. The largest is that of ${powerName(powers[top])}, ${reachOf(powers[top])}${powers[top] ? " in each layer" : ""}.`
-      : `A fully-connected classifier has no weight per power. Shown is what each power of Â contributes to the predicted class at the average node: parts of ${scoreWords()}.`);
+      ? `Each power of Â reaches a different distance in the graph. The weight of a power is the same for all nodes; the weights sum to 1. The largest is that of ${powerName(powers[top])}, ${reachOf(powers[top])}${powers[top] ? " in each layer" : ""}.`
+      : `A fully-connected classifier has no weight per power. The bars show the mean contribution of each power of Â to the predicted class: parts of ${scoreWords()}.`);
   byId("scales-bars").append(bars(powers.map((k, i) => ({
     what: `${powerName(k)}, ${reachOf(k)}`, size: value[i],
     tick: mean ? mean[i] : undefined,
@@ -75,17 +75,17 @@ function drawScales() {
   if (mean) byId("scales-bars").append(h("p", { class: "hint" }, `The tick on each bar is the mean of the ${data.seeds.length} seeds.`));
 }
 
-// A long name goes to the next line between its words, not inside them
+// Long names wrap between words
 const breakable = name => name.split(/(?<=[_\-./])/).map((word, i) => (i ? [h("wbr"), word] : word));
 
 const splitWords = { test: "test", val: "validation", train: "training" };
 function drawMistakes() {
   const { split, confusion, by_class: classes, nodes: total } = data.quality;
-  const on = `the ${plural(total, `${splitWords[split]} node`)}` + (split === "val" ? " (there are no test nodes; the kept step was chosen on these, so they flatter)" : "");
+  const on = `the ${plural(total, `${splitWords[split]} node`)}` + (split === "val" ? " (there are no test nodes; the step was selected on these, so the scores are optimistic)" : "");
   if (confusion) {
-    byId("mistakes-about").append(`Of ${on}: a row per true class, a column per predicted class. Blue is right, orange is wrong; the last column is the share found.`);
+    byId("mistakes-about").append(`The confusion matrix of ${on}: one row per true class, one column per predicted class. Blue is correct, orange is wrong; the last column is the recall.`);
     byId("mistakes-table").append(h("table", { class: "matrix" },
-      h("thead", {}, h("tr", {}, h("th", { "aria-label": "True class" }), data.classes.map(name => h("th", { scope: "col", title: name }, h("span", {}, name))), h("th", { "aria-label": "Share found" }))),
+      h("thead", {}, h("tr", {}, h("th", { "aria-label": "True class" }), data.classes.map(name => h("th", { scope: "col", title: name }, h("span", {}, name))), h("th", { "aria-label": "Recall" }))),
       h("tbody", {}, confusion.map((row, i) => {
         const sum = row.reduce((a, b) => a + b, 0);
         return h("tr", {}, h("th", { scope: "row" }, breakable(className(i))), row.map((n, j) => h("td", {
@@ -97,8 +97,8 @@ function drawMistakes() {
   }
   const most = 20, share = x => (x === null ? "–" : percent(x, 0));
   const order = classes.map((_, i) => i).filter(i => classes[i][0]).sort((a, b) => classes[a][2] - classes[b][2] || classes[b][0] - classes[a][0]);
-  byId("mistakes-about").append(`Of ${on}, by class${order.length > most ? `: the ${most} of ${order.length} that are found least` : ""}. Found: the share of its nodes that were predicted so. Right: the share of predictions that were right.`);
-  byId("mistakes-table").append(table([["Class"], ["Nodes", "number"], ["Found", "number"], ["Right", "number"]],
+  byId("mistakes-about").append(`Recall and precision by class, on ${on}${order.length > most ? `: the ${most} of ${order.length} classes with the lowest recall` : ""}. Recall: the share of the nodes of a class that are predicted as such. Precision: the share of its predictions that are correct.`);
+  byId("mistakes-table").append(table([["Class"], ["Nodes", "number"], ["Recall", "number"], ["Precision", "number"]],
     order.slice(0, most).map(i => [className(i), count(classes[i][0]), share(classes[i][2]), share(classes[i][1])])));
 }
 
@@ -106,15 +106,15 @@ function drawTrust() {
   const { bins, gap } = data.quality.reliability, multi = data.multilabel;
   const total = bins.reduce((sum, bin) => sum + bin[1], 0), tallest = Math.max(...bins.map(bin => bin[1]));
   byId("trust-about").append(
-    `Each dot is a tenth of the confidence scale on the ${splitWords[data.quality.split]} nodes: left to right how sure the model is, upwards how often it is right. `,
-    `Below the line it is too sure, above it too cautious. On average the two are ${(100 * gap).toFixed(1)} points apart (expected calibration error).`,
-    multi ? " Here every class of every node counts by itself." : "");
+    `Each dot is a bin of the confidence on the ${splitWords[data.quality.split]} nodes: mean confidence to the right, accuracy upwards. `,
+    `Below the line the model is overconfident, above it underconfident. The expected calibration error is ${(100 * gap).toFixed(1)} points.`,
+    multi ? " Every class of every node counts separately." : "");
   byId("trust-chart").append(
-    chart({ x: [0, 1], y: [0, 1], xName: multi ? "probability" : "confidence", yName: multi ? "share that holds" : "share right", yText: t => percent(t, 0), xText: t => percent(t, 0), height: 330, label: "Reliability diagram" }, (X, Y) => [
+    chart({ x: [0, 1], y: [0, 1], xName: multi ? "probability" : "confidence", yName: multi ? "share of true labels" : "accuracy", yText: t => percent(t, 0), xText: t => percent(t, 0), height: 330, label: "Reliability diagram" }, (X, Y) => [
       bins.map(([b, n]) => s("rect", { class: "count", x: X(b / 10) + 2, width: X(0.1) - X(0) - 4, y: Y(0.3 * n / tallest), height: Y(0) - Y(0.3 * n / tallest) })),
       s("line", { class: "line ideal", x1: X(0), y1: Y(0), x2: X(1), y2: Y(1) }),
       line(bins.map(bin => bin[2]), bins.map(bin => bin[3]), X, Y, "first"),
-      bins.map(([, n, sure, right]) => s("circle", { class: "dot", cx: X(sure), cy: Y(right), r: 3 + 4 * Math.sqrt(n / tallest) },
-        s("title", {}, `${plural(n, multi ? "probability" : "node", multi ? "probabilities" : "nodes")}: ${percent(sure)} sure, ${percent(right)} right`)))]),
-    h("p", { class: "hint" }, `The bars at the foot show how many of the ${count(total)} ${multi ? "probabilities" : "nodes"} lie in each tenth.`));
+      bins.map(([, n, confidence, accuracy]) => s("circle", { class: "dot", cx: X(confidence), cy: Y(accuracy), r: 3 + 4 * Math.sqrt(n / tallest) },
+        s("title", {}, `${plural(n, multi ? "probability" : "node", multi ? "probabilities" : "nodes")}: confidence ${percent(confidence)}, accuracy ${percent(accuracy)}`)))]),
+    h("p", { class: "hint" }, `The bars at the bottom show how many of the ${count(total)} ${multi ? "probabilities" : "nodes"} are in each bin.`));
 }

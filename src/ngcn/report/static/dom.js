@@ -1,4 +1,4 @@
-// Small tools: elements with text as text (never as markup), numbers as people read them, marks of classes.
+// Helpers: elements (text is never markup), number formats, class markers.
 const data = JSON.parse(document.getElementById("data").textContent);
 const nodes = data.nodes;
 const byId = id => document.getElementById(id);
@@ -24,7 +24,7 @@ const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many || one + "s
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}\u00a0%`;
 const signed = (x, digits) => (Math.abs(x) < 0.5 * 10 ** -digits ? "" : x > 0 ? "+" : "−") + Math.abs(x).toFixed(digits);
 
-// A class has a colour (of 7) and a shape (of 5): 35 classes look different before any two look alike.
+// A class has one of 7 colours and one of 5 shapes: 35 classes look different.
 const COLOURS = 7;
 const SHAPES = ["circle", "square", "triangle", "diamond", "cross"];
 const outline = { // around 0, 0, of about equal area, within a radius of 1
@@ -46,7 +46,7 @@ function mark(c) {
 const className = c => data.classes[c];
 const badge = c => h("span", { class: "badge" }, mark(c), className(c));
 
-// A row of bars: what, a bar with the share of the largest size or of a given one, and the number in words.
+// Rows with a name, a bar relative to the largest size or to a given one, and a number.
 function bars(rows, given) {
   const sizes = rows.filter(row => row.size !== undefined).map(row => Math.max(Math.abs(row.size), row.tick || 0));
   const largest = given || Math.max(...sizes, 1e-9);

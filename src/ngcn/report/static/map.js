@@ -1,8 +1,8 @@
-// The map: points on a canvas, with hover, click, arrow keys, zoom, and classes that can be looked at alone.
+// The map: points on a canvas, with hover, click, arrow keys, zoom, and a filter by class.
 const map = {
   canvas: byId("canvas"), tip: byId("tip"), colourBy: "predicted", only: null, selected: null, hovered: null,
   zoom: 1, middle: [500, 500],
-  place: new Map(data.map.node.map((node, i) => [node, i])), // of a node among the points
+  place: new Map(data.map.node.map((node, i) => [node, i])), // the index of a node among the points
 
   classOf(node) {
     if (this.colourBy === "predicted") return nodes.predicted[node];
@@ -30,7 +30,7 @@ const map = {
     const pen = this.pen, radius = (data.map.node.length > 2500 ? 2.6 : data.map.node.length > 400 ? 3.4 : 5) * Math.min(1.8, this.zoom ** 0.4);
     pen.clearRect(0, 0, this.width, this.height);
     const front = node => this.classOf(node) >= 0 && (this.only === null || this.classOf(node) === this.only);
-    for (const later of [false, true]) { // what is grey lies underneath
+    for (const later of [false, true]) { // grey points first, below the others
       data.map.node.forEach((node, i) => {
         if (front(node) !== later) return;
         const c = later ? this.classOf(node) : -1, [x, y] = this.at(i);
@@ -72,7 +72,7 @@ const map = {
     this.tip.hidden = node === null;
     if (node !== null) {
       const [x, y] = this.at(this.place.get(node));
-      this.tip.replaceChildren(h("strong", {}, nodes.id[node]), h("br"), `${className(nodes.predicted[node])}, ${percent(nodes.confidence[node] / 1000, 0)} sure`, h("br"), truthWords(node));
+      this.tip.replaceChildren(h("strong", {}, nodes.id[node]), h("br"), `${className(nodes.predicted[node])}, confidence ${percent(nodes.confidence[node] / 1000, 0)}`, h("br"), truthWords(node));
       this.tip.style.left = `${Math.max(0, Math.min(x + 12, this.width - this.tip.offsetWidth - 4))}px`;
       this.tip.style.top = `${y + 14 + this.tip.offsetHeight > this.height ? y - this.tip.offsetHeight - 12 : y + 14}px`;
     }
@@ -121,9 +121,9 @@ const mistakeMark = () => s("svg", { class: "mark", viewBox: "-1.3 -1.3 2.6 2.6"
 function setUpMap() {
   const part = data.map.node.length < data.all_nodes;
   byId("map-about").append(
-    `Each point is a node: ${data.map.of}, by PCA to 50 columns and t-SNE to two. Nodes that the network sees alike lie close together. `,
-    part ? `Drawn is a random sample of ${count(data.map.node.length)} of ${count(data.all_nodes)} nodes, with the least certain among them.` : `All ${count(data.all_nodes)} nodes are drawn.`);
-  const choices = [["predicted", data.multilabel ? "Likeliest class" : "Prediction"], ...(data.multilabel ? [] : [["truth", "True class"]]), ["mistakes", "Mistakes"]];
+    `Each point is a node: ${data.map.of}, reduced by PCA to 50 dimensions, then by t-SNE to two. Nodes with similar outputs are close together. `,
+    part ? `The map shows a random sample of ${count(data.map.node.length)} of ${count(data.all_nodes)} nodes, including the least certain.` : `It shows all ${count(data.all_nodes)} nodes.`);
+  const choices = [["predicted", data.multilabel ? "Most probable class" : "Prediction"], ...(data.multilabel ? [] : [["truth", "True class"]]), ["mistakes", "Mistakes"]];
   byId("colour-by").append(...choices.map(([key, text]) => h("button", { type: "button", "aria-pressed": String(key === map.colourBy),
     onclick: event => {
       map.colourBy = key; map.only = null;

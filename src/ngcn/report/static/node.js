@@ -1,8 +1,8 @@
-// A node and why it got its class; the search for it; the list of the least certain ones.
+// The explanation of a node, the search, and the list of the least certain nodes.
 const splitNames = ["", "training node", "validation node", "test node"];
 const indexOf = new Map(nodes.id.map((id, i) => [id, i]));
 
-function mistaken(node) { // where the truth is known and was not given to the training
+function mistaken(node) { // only nodes outside training with a known label
   if (nodes.split[node] === 1) return false;
   if (!data.multilabel) return nodes.truth[node] >= 0 && nodes.truth[node] !== nodes.predicted[node];
   return nodes.split[node] > 1 && String(nodes.truth[node]) !== String(nodes.chosen[node]);
@@ -20,19 +20,19 @@ const command = id => h("code", {}, `${data.command}${id.startsWith("-") ? "=" :
 
 function showNode(node, focus = false) {
   const c = nodes.predicted[node], id = nodes.id[node], known = data.multilabel ? nodes.split[node] > 0 : nodes.truth[node] >= 0;
-  const chances = [];
-  for (let i = 0; i < nodes.chances[node].length; i += 2) chances.push([nodes.chances[node][i], nodes.chances[node][i + 1] / 1000]);
+  const probabilities = [];
+  for (let i = 0; i < nodes.probabilities[node].length; i += 2) probabilities.push([nodes.probabilities[node][i], nodes.probabilities[node][i + 1] / 1000]);
   map.select(node);
   byId("node").replaceChildren(
     h("p", { class: "name" }, `Node ${id}`),
     data.multilabel
       ? h("p", { class: "verdict" }, `Predicted: ${names(nodes.chosen[node])}`)
-      : h("p", { class: "verdict" }, badge(c), `, ${percent(chances[0][1])} sure`),
+      : h("p", { class: "verdict" }, badge(c), `, probability ${percent(probabilities[0][1])}`),
     h("p", { class: "note-block" },
       known && h("span", { class: mistaken(node) ? "wrong" : "right" }, mistaken(node) ? "✗ " : "✓ "), truthWords(node),
-      nodes.split[node] ? ` · ${splitNames[nodes.split[node]]}` : "", map.place.has(node) ? "" : " · not on the map, which is a sample"),
-    h("h3", {}, chances.length < data.classes.length ? `The ${chances.length} likeliest classes` : "Probabilities"),
-    bars(chances.map(([k, p]) => ({ what: badge(k), size: p, number: percent(p), colour: colourOf(k) })), 1),
+      nodes.split[node] ? ` · ${splitNames[nodes.split[node]]}` : "", map.place.has(node) ? "" : " · not on the map, which shows a sample"),
+    h("h3", {}, probabilities.length < data.classes.length ? `The ${probabilities.length} most probable classes` : "Probabilities"),
+    bars(probabilities.map(([k, p]) => ({ what: badge(k), size: p, number: percent(p), colour: colourOf(k) })), 1),
     votesOf(node, c), ...whyOf(node, c), meanings(c));
   if (focus) byId("node").focus({ preventScroll: true });
 }
@@ -42,14 +42,14 @@ function votesOf(node, c) {
   return h("div", {}, h("h3", {}, `Votes of the scales for ${className(c)}`),
     bars(votes.map((vote, i) => ({ what: h("span", { title: reachOf(data.powers[i]) }, powerName(data.powers[i])), size: vote,
       number: exact ? percent(vote) : signed(vote, 2) }))),
-    h("p", { class: "note-block" }, `Together ${exact ? percent(nodes.chances[node][1] / 1000) : signed(votes.reduce((a, b) => a + b, 0), 2)}, ${scoreWords()}.`));
+    h("p", { class: "note-block" }, `Sum: ${exact ? percent(nodes.probabilities[node][1] / 1000) : signed(votes.reduce((a, b) => a + b, 0), 2)}, ${scoreWords()}.`));
 }
 
 function whyOf(node, c) {
   const why = data.explained[node];
   if (!why) {
     return [h("h3", {}, "Neighbours and features"),
-      h("p", { class: "note-block" }, `Not in this page, which has them for ${count(Object.keys(data.explained).length)} of ${count(data.all_nodes)} nodes. This command gives them:`),
+      h("p", { class: "note-block" }, `This page contains them for ${count(Object.keys(data.explained).length)} of ${count(data.all_nodes)} nodes. For this node, run:`),
       h("p", {}, command(nodes.id[node]))];
   }
   const rows = [], points = x => `${signed(x, 2)}`;
@@ -62,21 +62,21 @@ function whyOf(node, c) {
   const further = why.rings.filter(ring => ring[0] > last).reduce((sum, ring) => sum + ring[1], 0);
   if (further) rows.push({ wide: `Further away: ${plural(further, "node")}, less than 0.01 per distance` });
   return [
-    h("h3", {}, `Neighbours, for (+) and against (−) ${className(c)}`), why.rings.length ? bars(rows) : h("p", { class: "note-block" }, "No node with features lies in reach."),
+    h("h3", {}, `Neighbours, for (+) and against (−) ${className(c)}`), why.rings.length ? bars(rows) : h("p", { class: "note-block" }, "No node with features is in reach."),
     h("h3", {}, `Features, for (+) and against (−) ${className(c)}`),
     why.features.length ? bars(why.features.map(([name, x, own]) => ({
-      what: h("span", { title: `${points(own)} of it from the node itself` }, /^\d+$/.test(name) ? `feature ${name}` : name), size: x, number: points(x) })))
-      : h("p", { class: "note-block" }, "No features lie in reach.")];
+      what: h("span", { title: `${points(own)} of it is due to the node itself` }, /^\d+$/.test(name) ? `feature ${name}` : name), size: x, number: points(x) })))
+      : h("p", { class: "note-block" }, "No features are in reach.")];
 }
 
 function meanings(c) {
   return h("details", {}, h("summary", {}, "What do these numbers mean?"),
     h("p", {}, data.score_is === "probability"
-      ? `Votes: the probability that the towers on each power of Â give ${className(c)}, times the weight of that power. The parts add up to the probability, exactly.`
-      : `Votes: the part of ${scoreWords()} that comes from the towers on each power of Â. The parts add up to it, exactly${data.classifier === "fc2" ? ", with the hidden units that are switched on at this node" : ""}.`),
-    h("p", {}, `Neighbours: about how many percentage points the probability of ${className(c)} would lose if the features of that node were all 0 (gradient times input); a minus says that it would gain. Distance counts edges on the shortest path; the node itself is at 0.`),
-    h("p", {}, "Features: the same, for the feature being 0 at this node and all around it. 0 is a word that is absent, or a standardised number at its mean."),
-    h("p", {}, "The points are slopes, good for small changes; the command ", h("code", {}, "ngcn explain"), " also computes the exact probability without each of them."));
+      ? `Votes: the probability that the towers on each power of Â give ${className(c)}, times the weight of the power. Their sum is exactly the predicted probability.`
+      : `Votes: the contribution of the towers on each power of Â to ${scoreWords()}. Their sum is exact${data.classifier === "fc2" ? ", for the hidden units that are active at this node" : ""}.`),
+    h("p", {}, `Neighbours: about how many percentage points the probability of ${className(c)} would lose if all features of the node were 0 (gradient times input); if negative, it would gain. The distance is the number of edges on the shortest path.`),
+    h("p", {}, "Features: the same, if the feature were 0 at every node. 0 means that a word is absent, or that a standardised number is at its mean."),
+    h("p", {}, "The points are first-order estimates; the command ", h("code", {}, "ngcn explain"), " also computes the exact probabilities."));
 }
 const linkTo = id => h("button", { type: "button", class: "link", onclick: () => showNode(indexOf.get(id), true) }, id);
 
@@ -98,8 +98,8 @@ function setUpSearch() {
     list.replaceChildren(...found.map((node, i) => h("li", { role: "option", id: `found-${i}`, "aria-selected": "false",
       onmousedown: event => event.preventDefault(), onclick: () => choose(node) }, nodes.id[node], " · ", className(nodes.predicted[node]))));
     if (!found.length) {
-      list.append(h("li", { class: "none" }, `No node has ${input.value.trim()} in its id`,
-        nodes.id.length < data.all_nodes ? `, of the ${count(nodes.id.length)} of ${count(data.all_nodes)} nodes in this page.` : "."));
+      list.append(h("li", { class: "none" }, `No id contains ${input.value.trim()}`,
+        nodes.id.length < data.all_nodes ? `; this page has ${count(nodes.id.length)} of ${count(data.all_nodes)} nodes.` : "."));
     }
     list.hidden = false; active = -1; input.setAttribute("aria-expanded", "true");
   });
@@ -116,16 +116,16 @@ function setUpSearch() {
 
 function drawUncertain() {
   byId("uncertain-about").append(data.multilabel
-    ? "The nodes whose classes are closest to undecided: the mean, over all classes, of how sure the model is of yes or no."
-    : "The nodes whose likeliest class is least likely. Where a person can look at only a few, these are the ones.");
+    ? "The nodes with the lowest confidence: the mean over all classes of max(p, 1 - p)."
+    : "The nodes with the lowest confidence: good candidates for a check by hand.");
   const jump = node => h("button", { type: "button", class: "link", onclick: () => { showNode(node, true); byId(matchMedia("(max-width: 56rem)").matches ? "node" : "map").scrollIntoView(); } }, nodes.id[node]);
   const truth = node => (data.multilabel || nodes.truth[node] >= 0 ? truthWords(node).replace("true: ", "") || "–" : "–");
   byId("uncertain-table").append(data.multilabel
-    ? table([["Node"], ["Sure", "number"], ["Likeliest class"], ["Probability", "number"]],
-      data.uncertain.map(node => [jump(node), percent(nodes.confidence[node] / 1000), badge(nodes.chances[node][0]), percent(nodes.chances[node][1] / 1000)]))
-    : table([["Node"], ["Prediction"], ["Sure", "number"], ["Runner-up"], ["", "number"], ["True class"]],
+    ? table([["Node"], ["Confidence", "number"], ["Most probable class"], ["Probability", "number"]],
+      data.uncertain.map(node => [jump(node), percent(nodes.confidence[node] / 1000), badge(nodes.probabilities[node][0]), percent(nodes.probabilities[node][1] / 1000)]))
+    : table([["Node"], ["Prediction"], ["Confidence", "number"], ["Second"], ["", "number"], ["True class"]],
       data.uncertain.map(node => {
-        const [c, p, d, q] = nodes.chances[node];
+        const [c, p, d, q] = nodes.probabilities[node];
         return [jump(node), badge(c), percent(p / 1000), d === undefined ? "–" : badge(d), d === undefined ? "" : percent(q / 1000), truth(node)];
       }), null, "list"));
 }

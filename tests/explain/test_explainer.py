@@ -1,4 +1,4 @@
-"""Explanations against brute force: leave something out and compute again, or nudge it and look at the slope."""
+"""Explanations against brute force: set an input to 0 and compute again, or compare with finite differences."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ import scipy.sparse as sp
 import torch
 from conftest import random_graph
 from torch import Tensor, nn
+from training.conftest import crowds
 
-from ngcn import EachTower, Graph, Network, build_network
+from ngcn import Config, EachTower, Graph, Model, ModelError, Network, explain_node, train
 from ngcn.errors import GraphError
 from ngcn.explain import Explainer, find_node
-from ngcn.ops import Features, normalize
-from ngcn.registry import MODELS
+from ngcn.model import Card
+from ngcn.ops import Features
 
 KINDS = [
     ("ngcn", "attention"),
@@ -48,20 +49,31 @@ def explainer(model: str, classifier: str, *, multilabel: bool = False, graph: G
     graph = graph or random_graph(multilabel=multilabel)
     powers = None if classifier == "identity" else (0, 1, 3)
     torch.manual_seed(1)
-    network = build_network(
-        model, graph.features.shape[1], graph.classes, powers=powers, classifier=classifier, multilabel=multilabel
-    ).double()
+    config = Config(model=model, powers=powers, classifier=classifier, features="none")
+    built = Model.build(Card.of(graph, config), config)
     if classifier == "attention":
-        nn.init.normal_(network.classifier.scores)
-    A_hat = MODELS[model].operator(graph.adjacency).double()
-    return Explainer(network, A_hat, Features(graph.features).double(), graph)
+        nn.init.normal_(built.network.classifier.scores)
+    return in_float64(built, graph)
 
 
-def chance(explained: Explainer, matrix: sp.csr_array, label: str) -> float:
+def in_float64(model: Model, graph: Graph) -> Explainer:
+    model.network.double()
+    explained = Explainer(model, graph)
+    explained.A_hat, explained.X = explained.A_hat.double(), explained.X.double()
+    return explained
+
+
+def around(network: Network, graph: Graph) -> Explainer:
+    """The explainer of a network that was not built by name."""
+    config = Config(features="none")
+    return in_float64(Model(network, config, Card.of(graph, config)), graph)
+
+
+def probability(explained: Explainer, matrix: sp.csr_array, label: str) -> float:
     """The probability of the class with other features, computed in full."""
     with torch.no_grad():
         logits = explained.network(explained.A_hat, Features(matrix))
-    return float(explained.chances(logits)[NODE, explained.graph.class_names.index(label)])
+    return float(explained.probabilities(logits)[NODE, explained.graph.class_names.index(label)])
 
 
 @pytest.mark.parametrize("multilabel", [False, True])
@@ -71,11 +83,11 @@ def test_votes_add_up(model: str, classifier: str, multilabel: bool) -> None:
     why = explained.explain(NODE, exact=False)
     with torch.no_grad():
         logits = explained.network(explained.A_hat, explained.X)[NODE]
-    chances = explained.chances(logits)
-    assert list(why.probabilities.values()) == pytest.approx(chances.tolist())
-    assert why.probability == pytest.approx(float(chances.max()))
+    p = explained.probabilities(logits)
+    assert list(why.probabilities.values()) == pytest.approx(p.tolist())
+    assert why.probability == pytest.approx(float(p.max()))
     score = {
-        "probability": chances.max(),
+        "probability": p.max(),
         "lead": logits.max() - logits.mean(),
         "log-odds": logits.max(),
     }[why.score_is]
@@ -83,14 +95,14 @@ def test_votes_add_up(model: str, classifier: str, multilabel: bool) -> None:
     assert (why.score_is == "probability") == (not classifier.startswith("fc"))
 
 
-def test_a_vote_is_the_weight_times_what_the_power_says_by_itself() -> None:
+def test_a_vote_is_the_weight_times_the_probability_of_the_power() -> None:
     explained = explainer("ngcn", "attention")
     why = explained.explain(NODE, "2", exact=False)
     m = explained.network.classifier.weights()
     with torch.no_grad():
-        says = explained.network.towers(explained.A_hat, explained.X)[NODE].softmax(dim=1)[:, 2]
+        p = explained.network.towers(explained.A_hat, explained.X)[NODE].softmax(dim=1)[:, 2]
     for vote, towers in zip(why.votes, (slice(0, 4), slice(4, 8), slice(8, 12)), strict=True):
-        assert vote.contribution == pytest.approx(float((m * says)[towers].sum()))
+        assert vote.contribution == pytest.approx(float((m * p)[towers].sum()))
         assert vote.weight == pytest.approx(float(m[towers].sum()))
         assert vote.weight * vote.opinion == pytest.approx(vote.contribution)
 
@@ -111,11 +123,10 @@ def test_dense_features(model: str) -> None:
     check_against_brute_force(explained)
 
 
-def test_a_graph_model_of_ones_own() -> None:
+def test_a_layer_of_your_own() -> None:
     graph = random_graph()
-    network = Network(EachTower(Linear), 12, 3, powers=3, replicas=1, classifier="attention").double()
     check_against_brute_force(
-        Explainer(network, normalize(graph.adjacency).double(), Features(graph.features).double(), graph)
+        around(Network(EachTower(Linear), 12, 3, powers=3, replicas=1, classifier="attention"), graph)
     )
 
 
@@ -127,8 +138,8 @@ def test_a_model_that_looks_beyond_the_edges() -> None:
     graph = random_graph()
     alone = graph.adjacency.tolil()
     alone[NODE], alone[:, NODE] = 0, 0
-    network = Network(EachTower(Everywhere), 12, 3, powers=2, replicas=1, classifier="attention").double()
-    explained = Explainer(network, normalize(sp.csr_array(alone)).double(), Features(graph.features).double(), graph)
+    network = Network(EachTower(Everywhere), 12, 3, powers=2, replicas=1, classifier="attention")
+    explained = around(network, replace(graph, adjacency=sp.csr_array(alone)))
     check_against_brute_force(explained)
     assert [ring.distance for ring in explained.explain(NODE).rings] == [0, None]
 
@@ -139,7 +150,9 @@ def check_against_brute_force(explained: Explainer) -> None:
 
     def slope(change: Callable[[float], sp.csr_array]) -> float:
         h = 1e-5
-        return (chance(explained, change(1 + h), why.label) - chance(explained, change(1 - h), why.label)) / (2 * h)
+        return (probability(explained, change(1 + h), why.label) - probability(explained, change(1 - h), why.label)) / (
+            2 * h
+        )
 
     def scaled(factor: float, node: int | None = None, feature: int | None = None) -> sp.csr_array:
         dense = X.toarray()
@@ -150,12 +163,12 @@ def check_against_brute_force(explained: Explainer) -> None:
     assert neighbours and why.features
     for u in neighbours[::4]:
         assert u.points == pytest.approx(slope(lambda t, u=u: scaled(t, node=u.id)), abs=1e-6)
-        assert u.without == pytest.approx(chance(explained, scaled(0, node=u.id), why.label))
+        assert u.without == pytest.approx(probability(explained, scaled(0, node=u.id), why.label))
     for feature in why.features[::3]:
         j = int(feature.name)
         assert feature.points == pytest.approx(slope(lambda t, j=j: scaled(t, feature=j)), abs=1e-6)
         assert feature.own == pytest.approx(slope(lambda t, j=j: scaled(t, node=NODE, feature=j)), abs=1e-6)
-        assert feature.without == pytest.approx(chance(explained, scaled(0, feature=j), why.label))
+        assert feature.without == pytest.approx(probability(explained, scaled(0, feature=j), why.label))
     everything = slope(scaled)
     assert sum(u.points for u in neighbours) == pytest.approx(everything, abs=1e-5)
     assert sum(ring.points for ring in why.rings) == pytest.approx(everything, abs=1e-5)
@@ -177,13 +190,13 @@ def test_rings_are_shortest_paths_and_the_strongest_come_first() -> None:
     assert [ring.strongest for ring in few.rings] == [ring.strongest[:2] for ring in why.rings]
 
 
-def test_nodes_out_of_reach_have_no_part() -> None:
-    """Two layers on Â and Â^3 see six hops far; what lies beyond is not computed and must not be looked at."""
+def test_nodes_out_of_reach_do_not_count() -> None:
+    """Two layers on Â^3 reach six hops; nodes beyond are not computed and must not be read."""
     path = sp.csr_array(sp.diags_array(np.ones(29), offsets=1, shape=(30, 30)))
     masks = (np.arange(30) * 3 // 30 == third for third in range(3))
     graph = Graph(path, np.random.default_rng(0).random((30, 5)), np.arange(30) % 3, *masks)
     explained = explainer("ngcn", "attention", graph=graph)
-    for node in (0, 15, 29):  # one after the other, in memory that others have used
+    for node in (0, 15, 29):  # in sequence: buffers are reused
         why = explained.explain(node, strongest=9, exact=False)
         named = {neighbour.id for ring in why.rings for neighbour in ring.strongest}
         assert node in named and named <= set(range(node - 6, node + 7))
@@ -225,7 +238,17 @@ def test_unknown_nodes_get_a_hint(graph: Graph) -> None:
             GraphError, match=rf"^The graph 'graph' has no node '{outside}'; they are numbered 0 to \d+\.$"
         ):
             find_node(graph, outside)
-    with pytest.raises(GraphError, match=r"no node 'n7'; did you mean 7\?$"):
+    with pytest.raises(GraphError, match=r"no node 'n7'; did you mean '7'\?$"):
         find_node(graph, "n7")
     with pytest.raises(GraphError, match=r"no node 'nobody'; there are 0, 1, 2, 3, 4, \.\.\.$"):
         find_node(graph, "nobody")
+
+
+def test_a_baseline_raises_a_model_error_before_its_graph_is_loaded(tmp_path) -> None:
+    result = train(crowds(), Config(model="lp"), folder=tmp_path / "run")
+    for run in (tmp_path / "run", result.model):
+        with pytest.raises(ModelError, match=r"^LP is a baseline without a network, so it cannot be explained"):
+            explain_node(run, 0)
+    network = train(crowds(), Config(model="gcn", steps=1)).model
+    with pytest.raises(GraphError, match="A model explains the nodes of a graph"):
+        explain_node(network, 0)
