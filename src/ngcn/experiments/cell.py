@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ngcn import __version__
+from ngcn.version import __version__
 from ngcn.config import Config
 from ngcn.graph import Graph, load_dataset
 from ngcn.model import Model

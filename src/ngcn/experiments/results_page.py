@@ -8,7 +8,7 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from ngcn import __version__
+from ngcn.version import __version__
 from ngcn.experiments.claims import verdicts
 from ngcn.experiments.cost import duration
 from ngcn.experiments.grid import Plan

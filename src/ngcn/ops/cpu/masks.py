@@ -48,9 +48,7 @@ def clear(row: np.ndarray, begin: int, stop: int) -> None:
 
 
 @helper
-def keep_bits(
-    bits: np.ndarray, numbers: np.ndarray, first: int, key_0: int, key_1: int, keep: int, digit: int
-) -> None:
+def keep_bits(bits: np.ndarray, numbers: np.ndarray, first: int, key_0: int, key_1: int, keep: int, digit: int) -> None:
     """``bits[w, k]``: 32 independent bits, each 1 with probability ``keep / 65536``, for ``numbers[first + k]``.
 
     The binary digits of the probability say how to combine uniform words: from the lowest 1, at `digit`, upwards, OR
