@@ -44,8 +44,8 @@ def measure(edges: int, powers: int, replicas: int) -> dict[str, Any]:
     from ngcn.training.setup import build_inputs, neighbours_close
 
     from benchmarks.step import _steps
-    from ngcn.nn import build_network
     from ngcn import Config
+    from ngcn.nn import build_network
 
     torch.set_num_threads(2)
     torch.manual_seed(0)

@@ -21,9 +21,9 @@ from torch import Tensor, nn
 
 from benchmarks.floor import fastest, products
 from benchmarks.timing import interleaved
+from ngcn import Config
 from ngcn.graph import Graph, load_dataset
 from ngcn.nn import build_network
-from ngcn import Config
 
 warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks)")
 warnings.filterwarnings("ignore", message="`torch.jit", category=DeprecationWarning)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import argparse
 import sys
+from typing import Any
 
 from ngcn.experiments import Store
 from ngcn.experiments.grid import setup
 
 # Dataset, model, settings: those of Table 2 with the largest networks
-CASES = (
+CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (
     ("cora", "gcn", {}),
     ("cora", "sage", {}),
     ("cora", "dcnn", {"powers": 6}),

@@ -13,44 +13,40 @@ Three scores of every row, in %, means over seeds:
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 import yaml
 from joblib import Parallel, delayed
-from ngcn.training.setup import build_inputs, neighbours_close
 
 from benchmarks.luck import ROWS
-from ngcn import Config, Graph
-from ngcn.graph import load_dataset
-from ngcn.nn import Network
-from ngcn.ops import Features, Operator
-from ngcn.training.loop import Training, _descend, _split
+from ngcn import RECIPES, Config, Model, Network, RecipeSpec, load_dataset
+from ngcn.model import Card
+from ngcn.training import fit
+from ngcn.training.recipes.paper import Paper
 
 HALVINGS = 20
 
 
-def after_every_step(config: Config, seed: int) -> Iterator[tuple[Network, Operator, Features, Graph]]:
-    """The network of a training, and what it is evaluated on; the same object every time."""
-    graph = neighbours_close(load_dataset(config.dataset))
-    A_hat, X = build_inputs(graph, config)
-    training = Training(graph, config, seed, None)
-    for _ in range(config.steps):
-        _descend([training], A_hat, X, *_split(graph, "train"))
-        yield training.network.eval(), A_hat, X, graph
-
-
-def hits(config: Config, seed: int) -> np.ndarray:
-    """Which validation nodes are right after each step: (steps, nodes)."""
+def hits(config: Config, seed: int, *splits: str) -> list[np.ndarray]:
+    """Which nodes of each split are right after each step: (steps, nodes)."""
     torch.set_num_threads(1)
-    found = []
-    for network, A_hat, X, graph in after_every_step(config, seed):
-        rows, labels = _split(graph, "val")
-        with torch.no_grad():
-            found.append((network(A_hat, X, rows).argmax(1) == labels).numpy())
-    return np.array(found)
+    graph = load_dataset(config.dataset)
+    A_hat, X = Model.build(Card.of(graph, config), config).inputs(graph)
+    rows = [torch.from_numpy(getattr(graph, split).nonzero()[0]) for split in splits]
+    labels, found = torch.from_numpy(graph.labels), [[] for _ in splits]  # type: ignore[var-annotated]
+
+    class Watched(Paper):
+        def validation_loss(self, network: Network, *rest: Any) -> torch.Tensor:
+            for seen, nodes in zip(found, rows, strict=True):
+                seen.append((network(A_hat, X, nodes).argmax(1) == labels[nodes]).numpy())
+            return super().validation_loss(network, *rest)
+
+    RECIPES["watched"] = RecipeSpec("", Watched)
+    fit(graph, replace(config, recipe="watched"), seed)
+    return [np.array(seen) for seen in found]
 
 
 def half_by_half(right: np.ndarray) -> float:
@@ -84,7 +80,9 @@ def main() -> None:
     for row in arguments.rows:
         dataset, model = row.split(":")
         config = Config(dataset=dataset, model=model, **settings)
-        every = Parallel(n_jobs=-1)(delayed(hits)(config, seed) for seed in range(arguments.seeds))
+        every = [
+            right for (right,) in Parallel(n_jobs=-1)(delayed(hits)(config, s, "val") for s in range(arguments.seeds))
+        ]
         curves = [right.mean(axis=1) for right in every]
         peak = np.mean([curve.max() for curve in curves])
         late = np.mean([curve[-(config.steps // 3) :].mean() for curve in curves])
