@@ -22,7 +22,7 @@ import yaml
 from joblib import Parallel, delayed
 
 from benchmarks.luck import ROWS
-from ngcn import RECIPES, Config, Model, Network, RecipeSpec, load_dataset
+from ngcn import Config, Model, Network, RecipeSpec, load_dataset, registry
 from ngcn.model import Card
 from ngcn.training import fit
 from ngcn.training.recipes.paper import Paper
@@ -44,7 +44,7 @@ def hits(config: Config, seed: int, *splits: str) -> list[np.ndarray]:
                 seen.append((network(A_hat, X, nodes).argmax(1) == labels[nodes]).numpy())
             return super().validation_loss(network, *rest)
 
-    RECIPES["watched"] = RecipeSpec("", Watched)
+    registry.RECIPES["watched"] = RecipeSpec("", Watched)
     fit(graph, replace(config, recipe="watched"), seed)
     return [np.array(seen) for seen in found]
 
@@ -80,9 +80,8 @@ def main() -> None:
     for row in arguments.rows:
         dataset, model = row.split(":")
         config = Config(dataset=dataset, model=model, **settings)
-        every = [
-            right for (right,) in Parallel(n_jobs=-1)(delayed(hits)(config, s, "val") for s in range(arguments.seeds))
-        ]
+        tasks = (delayed(hits)(config, seed, "val") for seed in range(arguments.seeds))
+        every = [right for (right,) in Parallel(n_jobs=-1)(tasks)]
         curves = [right.mean(axis=1) for right in every]
         peak = np.mean([curve.max() for curve in curves])
         late = np.mean([curve[-(config.steps // 3) :].mean() for curve in curves])

@@ -164,6 +164,21 @@ RECIPES: dict[str, RecipeSpec] = {
 ALIASES: dict[str, Mapping[str, str]] = {"gcn-kipf": {"model": "gcn", "recipe": "kipf"}}  # other names of models
 
 
+Entries = tuple[dict[str, ModelSpec], dict[str, Any], dict[str, RecipeSpec]]
+
+
+def entries(model: str, classifier: str | None, recipe: str) -> Entries:
+    """The entries of a config. A new process needs them, since it does not know what was added in this one."""
+    classifiers = {} if classifier is None else {classifier: CLASSIFIERS[classifier]}
+    return {model: MODELS[model]}, classifiers, {recipe: RECIPES[recipe]}
+
+
+def add(entries: Entries) -> None:
+    """Add the entries that another process sent."""
+    for table, added in zip((MODELS, CLASSIFIERS, RECIPES), entries, strict=True):
+        table.update(added)  # type: ignore[arg-type]
+
+
 def network_names() -> list[str]:
     """The models that are networks and can be built by name."""
     return [name for name, spec in MODELS.items() if spec.graph_model is not None]

@@ -111,7 +111,7 @@ def test_a_network_for_another_graph_raises_an_error(graph: Graph) -> None:
 
 def test_a_registered_model_is_built_by_name(graph: Graph, tmp_path: Path, named: str) -> None:
     config = Config(model=named, hidden=6, layers=3, steps=4, seeds=2)
-    run = train_seeds(graph, config, tmp_path / "run", threads=1)
+    run = train_seeds(graph, config, tmp_path / "run", threads=2)  # in processes that do not know the name
     layers = run.model().network.graph_models["1"][0].layers
     assert [layer.linear.out_features for layer in layers] == [6, 6, 2]
     assert len(predict(Run.open(tmp_path / "run"), graph)) == 60

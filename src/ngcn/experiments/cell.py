@@ -15,12 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from ngcn.version import __version__
 from ngcn.config import Config
 from ngcn.graph import Graph, load_dataset
 from ngcn.model import Model
 from ngcn.report.project import hidden_layer, project
 from ngcn.training import Step, fit
+from ngcn.version import __version__
 
 Outcome = dict[str, Any]  # the stored result of a cell: scores, best step, seconds, scale weights
 

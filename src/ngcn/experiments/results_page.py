@@ -8,7 +8,6 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
-from ngcn.version import __version__
 from ngcn.experiments.claims import verdicts
 from ngcn.experiments.cost import duration
 from ngcn.experiments.grid import Plan
@@ -16,6 +15,7 @@ from ngcn.experiments.section import Part, Section, Table
 from ngcn.experiments.store import Store
 from ngcn.files import atomic, write_text
 from ngcn.text import count
+from ngcn.version import __version__
 
 DPI = 160
 

@@ -19,6 +19,7 @@ import torch
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals import loky
 
+from ngcn import registry
 from ngcn.config import Config
 from ngcn.errors import RunError
 from ngcn.graph import Graph
@@ -102,7 +103,8 @@ def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> N
         # The graph is mapped into memory, not copied. Mode "c": to the kernels, a read-only array is another type.
         parallel = Parallel(return_as="generator_unordered", batch_size=1, mmap_mode="c")
         task, parent = delayed(_train_there), os.getpid()
-        finished = parallel(task(graph, run, seed, board.path, parent) for seed in unfinished)
+        entries = registry.entries(run.config.model, run.config.classifier, run.config.recipe)
+        finished = parallel(task(graph, run, seed, board.path, parent, entries) for seed in unfinished)
     try:
         for _ in finished:
             pass
@@ -128,8 +130,9 @@ def deaf_to_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _train_there(graph: Graph, run: Run, seed: int, board_path: Path, parent: int) -> None:
+def _train_there(graph: Graph, run: Run, seed: int, board_path: Path, parent: int, entries: registry.Entries) -> None:
     """Train a seed in a worker process; with one worker, that is the parent itself."""
+    registry.add(entries)
     if os.getpid() != parent and not gc.get_freeze_count():
         gc.freeze()  # once per process, as in __main__.py: else its end takes a second
     torch.set_num_threads(1)
