@@ -18,7 +18,8 @@ class Chebyshev(Polynomial):
     .. math:: Z \leftarrow \sigma\left(\sum_{k=0}^{K-1} T_k(\tilde{L}) \, \mathrm{drop}(Z) \, W_k\right), \qquad
         T_k(x) = 2 x T_{k-1}(x) - T_{k-2}(x), \quad T_1(x) = x, \quad T_0(x) = 1
 
-    The operator is :math:`\tilde{L}` of :func:`ngcn.ops.rescaled_laplacian`. M. Defferrard, X. Bresson and P. Vandergheynst,
+    The operator is :math:`\tilde{L}` of :func:`~ngcn.ops.rescaled_laplacian`.
+    M. Defferrard, X. Bresson and P. Vandergheynst,
     *Convolutional neural networks on graphs with fast localized spectral filtering*, NIPS 2016.
 
     Args and shapes are those of :class:`Polynomial`; ``powers`` are the degrees, 0 to K-1.

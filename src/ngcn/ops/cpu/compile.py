@@ -32,7 +32,7 @@ OPTIONS: dict[str, Any] = {
     "error_model": "numpy",  # no checks for division by zero
 }
 _ENTRY = types.void(types.intp, types.CPointer(types.voidptr), types.CPointer(types.intp))
-_NOTHING = ctypes.c_char * 0
+_NOTHING: Any = ctypes.c_char * 0
 _lock = threading.Lock()
 
 

@@ -1,6 +1,6 @@
-"""Parts of kernels, mainly counter-based dropout masks: the bits of an entry depend on a key and on the entry's number alone.
+"""Counter-based dropout masks, and other parts of kernels.
 
-:func:`ngcn.ops.reference.keep_bits` computes the same bits in PyTorch.
+The bits of an entry depend on the key and on the number of the entry alone. :func:`ngcn.ops.reference.keep_bits` computes the same bits in PyTorch.
 """
 
 from __future__ import annotations
@@ -9,7 +9,8 @@ import numpy as np
 
 from ngcn.ops.cpu.compile import helper
 
-U32, U64 = np.uint32, np.uint64
+U32 = np.uint32
+U64 = np.uint64
 
 
 @helper
@@ -48,9 +49,7 @@ def clear(row: np.ndarray, begin: int, stop: int) -> None:
 
 
 @helper
-def keep_bits(
-    bits: np.ndarray, numbers: np.ndarray, first: int, key_0: int, key_1: int, keep: int, digit: int
-) -> None:
+def keep_bits(bits: np.ndarray, numbers: np.ndarray, first: int, key_0: int, key_1: int, keep: int, digit: int) -> None:
     """``bits[w, k]``: 32 independent bits, each 1 with probability ``keep / 65536``, for ``numbers[first + k]``.
 
     The binary digits of the probability say how to combine uniform words: from the lowest 1, at `digit`, upwards, OR
@@ -59,8 +58,9 @@ def keep_bits(
     """
     words, count = bits.shape
     bases = np.empty(count, np.uint32)
-    for k in range(count):
-        bases[k] = _mix(U32(U32(numbers[first + k]) ^ U32(key_0))) + U32(key_1)
+    begin = U64(first)  # unsigned: a check for negative indices would prevent vector code
+    for k in range(U64(count)):
+        bases[k] = _mix(U32(U32(numbers[begin + k]) ^ U32(key_0))) + U32(key_1)
     for w in range(words):
         target = bits[w]
         for k in range(count):
