@@ -1,6 +1,7 @@
 """Counter-based dropout masks, and other parts of kernels.
 
-The bits of an entry depend on the key and on the number of the entry alone. :func:`ngcn.ops.reference.keep_bits` computes the same bits in PyTorch.
+The bits of an entry depend on the key and on the number of the entry alone. :func:`ngcn.ops.reference.keep_bits`
+computes the same bits in PyTorch.
 """
 
 from __future__ import annotations
