@@ -23,9 +23,9 @@ def main() -> None:
         seconds: dict[str, float] = {}
         compile_kernel, launcher = compiling.Kernel.compile, compiling._launcher
 
-        def timed_compile(kernel: compiling.Kernel, kinds: Any) -> Any:
+        def timed_compile(kernel: compiling.Kernel, *arguments: Any) -> Any:
             begin = time.process_time()
-            result = compile_kernel(kernel, kinds)
+            result = compile_kernel(kernel, *arguments)
             seconds[kernel.__name__] = seconds.get(kernel.__name__, 0.0) + time.process_time() - begin
             return result
 
