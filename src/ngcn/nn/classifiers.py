@@ -21,12 +21,14 @@ from ngcn.errors import ConfigError
 from ngcn.ops import Dropout, relu_dropout
 from ngcn.registry import CLASSIFIERS, load
 
+Towers = tuple[int | None, ...]  # the power of each tower; None for one that mixes all powers
+
 
 class Classifier(nn.Module, ABC):
     """The base class. A classifier takes ``(rows, towers, width)`` and returns logits, ``(rows, classes)``.
 
     Args:
-        towers: the power of each tower; None for one that mixes all powers.
+        towers: the power of each tower.
         width: the outputs of a tower.
         classes: the number of classes.
         dropout: the probability of dropping an input of a layer.
@@ -41,7 +43,7 @@ class Classifier(nn.Module, ABC):
     mixes_classes = True
 
     def __init__(
-        self, towers: tuple[int, ...], width: int, classes: int, *, dropout: float = 0.5, multilabel: bool = False
+        self, towers: Towers, width: int, classes: int, *, dropout: float = 0.5, multilabel: bool = False
     ) -> None:
         super().__init__()
         self.dropout, self.multilabel = dropout, multilabel
@@ -52,7 +54,7 @@ class Classifier(nn.Module, ABC):
         self.build(towers, width, classes)
 
     @abstractmethod
-    def build(self, towers: tuple[int, ...], width: int, classes: int) -> None:
+    def build(self, towers: Towers, width: int, classes: int) -> None:
         """Make the parameters."""
 
     def weights(self) -> Float[Tensor, " towers"] | None:
@@ -85,7 +87,7 @@ class FullyConnected(Classifier):
     mixes_classes = False
     between: tuple[int, ...] = ()  # the outputs of layers in between
 
-    def build(self, towers: tuple[int, ...], width: int, classes: int) -> None:
+    def build(self, towers: Towers, width: int, classes: int) -> None:
         widths = (len(towers) * width, *self.between, classes)
         self.layers = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in pairwise(widths))
         for weight in self.layers.parameters():
@@ -143,7 +145,7 @@ class Mixture(Classifier):
 class Fixed(Mixture):
     """A mixture whose weights are not learned."""
 
-    def build(self, towers: tuple[int, ...], width: int, classes: int) -> None:
+    def build(self, towers: Towers, width: int, classes: int) -> None:
         self.register_buffer("scores", self.m(torch.tensor(towers, dtype=torch.get_default_dtype())).log())
 
     @abstractmethod
@@ -169,7 +171,7 @@ class Linear(Fixed):
 class FreeAttention(Mixture):
     """Learned weights, as in the paper."""
 
-    def build(self, towers: tuple[int, ...], width: int, classes: int) -> None:
+    def build(self, towers: Towers, width: int, classes: int) -> None:
         self.scores = nn.Parameter(torch.zeros(len(towers)))
 
 
@@ -186,7 +188,7 @@ class Attention(FreeAttention):
 class Identity(Classifier):
     """The output of the only tower, unchanged: GCN and SAGE by themselves."""
 
-    def build(self, towers: tuple[int, ...], width: int, classes: int) -> None:
+    def build(self, towers: Towers, width: int, classes: int) -> None:
         if len(towers) != 1:
             raise ConfigError(f"The identity classifier takes a single tower, but there are {len(towers)}.")
 
