@@ -25,13 +25,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from ngcn.training.setup import prepare
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import scale
 
 from ngcn import Config, Graph, load_dataset, train
 from ngcn.data.knn import knn_graph
+from ngcn.model import prepare
 
 C = (0.01, 0.1, 1, 10, 100)
 SPLITS = ("planetoid", "random:20", "random:5")

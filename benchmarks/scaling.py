@@ -41,20 +41,21 @@ def power_law_graph(edges: int, seed: int = 0) -> Graph:
 def measure(edges: int, powers: int, replicas: int) -> dict[str, Any]:
     """One step in this process: its median time, and the most memory that the process ever had."""
     import torch
-    from ngcn.training.setup import build_inputs, neighbours_close
 
-    from benchmarks.step import _steps
-    from ngcn import Config
+    from benchmarks.step import _steps, inputs
     from ngcn.nn import build_network
+    from ngcn.ops import Workspace
+    from ngcn.training.order import neighbours_close
 
     torch.set_num_threads(2)
     torch.manual_seed(0)
     graph = neighbours_close(power_law_graph(edges))
-    A_hat, X = build_inputs(graph, Config())
+    A_hat, X = inputs(graph)
     network = build_network("ngcn", X.shape[1], graph.classes, powers=powers, replicas=replicas, classifier="fc")
     step = _steps(network, lambda rows: network(A_hat, X, rows), graph)["step"]
-    step()
-    ms = median_ms(step, repeats=max(5, int(SECONDS * 1000 / milliseconds(step))))
+    with Workspace():  # as in training
+        step()
+        ms = median_ms(step, repeats=max(5, int(SECONDS * 1000 / milliseconds(step))))
     return {
         "edges": graph.edges,
         "K": powers,

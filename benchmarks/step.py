@@ -15,15 +15,16 @@ from typing import Any
 
 import numpy as np
 import torch
-from ngcn.training.objective import loss
-from ngcn.training.setup import build_inputs, neighbours_close
 from torch import Tensor, nn
 
 from benchmarks.floor import fastest, products
 from benchmarks.timing import interleaved
-from ngcn import Config
-from ngcn.graph import Graph, load_dataset
+from ngcn import Config, Features, Graph, Model, Operator, load_dataset
+from ngcn.model import Card
 from ngcn.nn import build_network
+from ngcn.ops import Workspace
+from ngcn.scoring import cross_entropy
+from ngcn.training.order import neighbours_close
 
 warnings.filterwarnings("ignore", message="Sparse (CSR tensor support|invariant checks)")
 warnings.filterwarnings("ignore", message="`torch.jit", category=DeprecationWarning)
@@ -45,7 +46,8 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     results = []
     for name in given.datasets or DATASETS:
-        results.append(measure(load_dataset(name), given.rounds))
+        with Workspace():  # as in training
+            results.append(measure(load_dataset(name), given.rounds))
         print(table(results[-1], given.threads), flush=True)
     if not given.datasets:
         from benchmarks.page import DOCS, plot_steps, put
@@ -71,16 +73,21 @@ def measure(graph: Graph, rounds: int) -> dict[str, Any]:
     return {"dataset": graph.name, "times": times, "left out": left_out, "floor": fastest(medians)}
 
 
+def inputs(graph: Graph) -> tuple[Operator, Features]:
+    """Â and X, as training takes them."""
+    return Model.build(Card.of(graph, Config()), Config()).inputs(graph)
+
+
 def _contestants(graph: Graph) -> tuple[dict[str, Functions], dict[str, str], dict[str, Functions]]:
     from benchmarks.peers import Peer
 
     ordered = neighbours_close(graph)  # as training does; the peers get the nodes as they come
-    A_hat, X = build_inputs(ordered, Config())
+    A_hat, X = inputs(ordered)
     shape: dict[str, Any] = {"powers": POWERS, "replicas": REPLICAS, "classifier": "fc"}
     ours = build_network("ngcn", X.shape[1], graph.classes, **shape)
     contestants = {"ngcn": _steps(ours, lambda rows: ours(A_hat, X, rows), ordered)}
     left_out = {}
-    dense = build_inputs(graph, Config())[1].dense()
+    dense = inputs(graph)[1].dense()
     for name, kind in (("PyG, linear first, CSR", "linear-first"), ("PyG, SGConv towers", "SGConv")):
         # SGConv keeps a message per edge and column, for every hop of every tower, until the backward pass
         messages = 4 * (A_hat.matrix.nnz * (X.shape[1] + 16)) * REPLICAS * sum(range(POWERS))
@@ -102,7 +109,7 @@ def _steps(network: nn.Module, forward: Callable[[Tensor], Tensor], graph: Graph
     def step() -> None:
         network.train()
         optimizer.zero_grad()
-        loss(forward(train), labels[train]).backward()
+        cross_entropy(forward(train), labels[train]).backward()
         optimizer.step()
 
     def evaluation() -> None:

@@ -175,8 +175,9 @@ def entries(model: str, classifier: str | None, recipe: str) -> Entries:
 
 def add(entries: Entries) -> None:
     """Add the entries that another process sent."""
-    for table, added in zip((MODELS, CLASSIFIERS, RECIPES), entries, strict=True):
-        table.update(added)  # type: ignore[arg-type]
+    MODELS.update(entries[0])
+    CLASSIFIERS.update(entries[1])
+    RECIPES.update(entries[2])
 
 
 def network_names() -> list[str]:

@@ -34,7 +34,7 @@ class Process(subprocess.Popen[str]):
         self.scratch = folder / f"scratch-{number}"
         self.scratch.mkdir()
         code = (
-            "import ngcn.training.loop as loop; loop.CHECKPOINT_SECONDS = 0.02\n"
+            "import ngcn.training.checkpoint as state; state.CHECKPOINT_SECONDS = 0.02\n"
             "from ngcn.cli import app; app(prog_name='ngcn')"
         )
         super().__init__(

@@ -52,9 +52,9 @@ WORK = """
 import json, sys
 from ngcn.experiments import Setup, Store, run
 from ngcn import Config
-from ngcn.training import loop
+from ngcn.training import checkpoint
 names = []
-loop.CHECKPOINT_SECONDS = 0.0
+checkpoint.CHECKPOINT_SECONDS = 0.0
 run(Setup(Config(model="gcn", steps=int(sys.argv[2]))).cells(int(sys.argv[3])), Store(sys.argv[1]), int(sys.argv[4]),
     lambda cell, outcome: names.append(cell.name))
 print(json.dumps(names))

@@ -71,6 +71,8 @@ class Model:
                 f"The network takes {network.features} features and {network.classes} classes, but {card.name!r} has "
                 f"{features} and {classes}."
             )
+        elif network.multilabel != card.multilabel:
+            raise ModelError(f"The network must be made with multilabel={card.multilabel}, as {card.name!r} is.")
         return cls(network, config, card)
 
     @property

@@ -1,4 +1,4 @@
-"""Sparse operators: normalisation, products with powers of Â, sparse features, dropout. On the CPU they are compiled."""
+"""Sparse operators: normalisation, products with powers of Â, sparse features, dropout; compiled on the CPU."""
 
 from ngcn.ops.backend import use_reference
 from ngcn.ops.dropout import NONE, Dropout, drawing_from

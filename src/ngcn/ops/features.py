@@ -77,7 +77,8 @@ class Features:
             tensor([[1.],
                     [2.]], dtype=torch.float64)
         """
-        reach = checked_reach("X", reach, len(W), self.all_wanted)
+        reach = reach or Reach(self.all_wanted, (1,) * len(W), layers=1)
+        reach = checked_reach("X", reach, len(W), self.shape[0])
         W = checked("W", W, (None, self.shape[1], None), FLOATS[self.matrix.dtype])
         if self.dense_is_faster and dropout.keep == NONE.keep:
             tensors = self.cache.setdefault("dense tensors", {})

@@ -113,7 +113,7 @@ def propagate(
                 [1.5000, 1.7500]])
     """
     Z = checked("Z", Z, (len(powers), A_hat.nodes, None), FLOATS[A_hat.matrix.dtype])
-    reach = checked_reach("Z", reach or Reach.of(A_hat, None, powers), len(Z), A_hat.all_wanted)
+    reach = checked_reach("Z", reach or Reach.of(A_hat, None, powers), len(Z), A_hat.nodes)
     result: Tensor = backend(Z).propagate(A_hat, Z, powers, reach)
     return result
 

@@ -116,8 +116,8 @@ def sparse_tensor(owner: Operator | Features, device: torch.device) -> Tensor:
     tensors = owner.cache.setdefault("sparse tensors", {})
     if device not in tensors:
         M = owner.matrix
-        indices = (torch.from_numpy(each.astype(np.int64)) for each in (M.indptr, M.indices))
-        tensors[device] = _csr(*indices, torch.from_numpy(M.data), M.shape).to(device)
+        indptr, indices = (torch.from_numpy(each.astype(np.int64)) for each in (M.indptr, M.indices))
+        tensors[device] = _csr(indptr, indices, torch.from_numpy(M.data), M.shape).to(device)
     return tensors[device]
 
 

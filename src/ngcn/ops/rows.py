@@ -1,6 +1,6 @@
-"""From blocks of all nodes to the rows that are wanted, with backward passes that keep and copy as little as they can.
+"""Select and normalise rows, with backward passes that save and copy little.
 
-A tower's output may be hundreds of columns wide (121 labels x 24 towers), so that every copy of it counts.
+The outputs of all towers may be thousands of columns wide (121 labels x 24 towers), so that every copy counts.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from torch import Tensor
 def select_rows(
     Z: Float[Tensor, "powers nodes columns"], rows: Int[Tensor, " rows"] | None
 ) -> Float[Tensor, "rows powers columns"]:
-    """What all blocks say of the nodes `rows`, or of all nodes if it is None.
+    """The rows of all blocks for the nodes `rows`, or for all nodes if it is None.
 
     Example:
         >>> select_rows(torch.tensor([[[1.0], [2.0]], [[3.0], [4.0]]]), torch.tensor([1])).squeeze()
         tensor([2., 4.])
     """
-    result: Tensor = _SelectRows.apply(Z, torch.arange(Z.shape[1]) if rows is None else rows)
+    result: Tensor = _SelectRows.apply(Z, torch.arange(Z.shape[1], device=Z.device) if rows is None else rows)
     return result
 
 
@@ -48,7 +48,7 @@ class _SelectRows(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         G = grads[0].transpose(0, 1)
-        blocks = G.new_zeros(G.shape[0], ctx.nodes, G.shape[2])  # contiguous, as the kernels want it
+        blocks = G.new_zeros(G.shape[0], ctx.nodes, G.shape[2])  # contiguous, as the kernels need it
         return blocks.index_add_(1, ctx.saved_tensors[0], G), None
 
 

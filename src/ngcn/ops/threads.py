@@ -1,4 +1,4 @@
-"""The kernels use as many threads as torch: ``torch.set_num_threads`` and ``OMP_NUM_THREADS`` are for both."""
+"""The kernels use as many threads as torch: ``torch.set_num_threads`` and ``OMP_NUM_THREADS`` apply to both."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _MOST: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 
 
 def follow_torch() -> int:
-    """Give the kernels that this thread starts torch's number of threads, or all there are; how many that is."""
+    """Set the number of threads of kernels that this thread starts to torch's, or to all cores; return it."""
     threads = torch.get_num_threads()
     of_kernels = min(threads, _MOST)
     if numba.get_num_threads() != of_kernels:
@@ -24,7 +24,7 @@ def follow_torch() -> int:
 
 @contextmanager
 def threads_as_before() -> Iterator[None]:
-    """Whatever is set while this is open, the number of threads is that of before in the end."""
+    """Restore the number of threads at the end of the context."""
     threads = torch.get_num_threads()
     try:
         yield

@@ -78,4 +78,7 @@ def tower_linear(
 
 
 def _reach(name: str, reach: Reach | None, blocks: Tensor) -> Reach:
-    return checked_reach(name, reach, len(blocks), np.zeros(blocks.shape[1], dtype=np.int32))
+    powers, nodes = blocks.shape[:2]
+    if reach is None:
+        return Reach(np.zeros(nodes, dtype=np.int32), (1,) * powers, layers=1)
+    return checked_reach(name, reach, powers, nodes)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,6 +18,8 @@ from ngcn.files import atomic
 from ngcn.nn import Network
 from ngcn.training.adam import Adam
 from ngcn.training.selection import Selection, Step
+
+CHECKPOINT_SECONDS = 5.0  # how much work a killed process may lose
 
 
 @dataclass
@@ -34,6 +39,11 @@ class State:
     @property
     def step(self) -> int:
         return len(self.history)
+
+    def record(self, step: tuple[float, float, float], seconds: float) -> None:
+        self.history.append(step)
+        self.selection.update(self.history, self.network)
+        self.seconds += seconds
 
     def last_step(self) -> Step:
         return Step(self.step, *self.history[-1], self.selection.step, self.selection.score)
@@ -68,6 +78,27 @@ class State:
             raise RunError(
                 f"The checkpoint {path} is damaged, or of another graph or version; delete it to start this seed over."
             ) from None
+
+
+class Checkpoints:
+    """The checkpoint file of a training, if it has one. It is loaded at once, if it exists."""
+
+    def __init__(self, state: State, path: Path | None) -> None:
+        self.state, self.path, self.saved = state, path, time.monotonic()
+        if path and path.exists():
+            state.load(path)
+
+    @contextmanager
+    def after_step(self) -> Iterator[None]:
+        """Save the state every few seconds, and when an exception stops training here, between two steps."""
+        stopped = True
+        try:
+            yield
+            stopped = False
+        finally:
+            if self.path and (stopped or time.monotonic() - self.saved > CHECKPOINT_SECONDS):
+                self.state.save(self.path)
+                self.saved = time.monotonic()
 
 
 def steps_taken(path: Path) -> int:

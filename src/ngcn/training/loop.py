@@ -11,26 +11,26 @@ from pathlib import Path
 from typing import Any
 
 import torch
+from torch import Tensor
 
 from ngcn.config import Config
 from ngcn.errors import ConfigError, TrainingError
 from ngcn.graph import Graph
 from ngcn.model import Card, Model
 from ngcn.nn import Network
-from ngcn.ops import Workspace, drawing_from
+from ngcn.ops import Features, Operator, Workspace, drawing_from
 from ngcn.ops.threads import threads_as_before
 from ngcn.registry import RECIPES, load
 from ngcn.scoring import metric_of, scores
 from ngcn.training.adam import Adam
 from ngcn.training.baseline import fit_baseline
 from ngcn.training.batches import full_batches, split_of
-from ngcn.training.checkpoint import State
+from ngcn.training.checkpoint import Checkpoints, State
 from ngcn.training.order import neighbours_close
 from ngcn.training.recipe import Recipe
 from ngcn.training.result import HISTORY, Result
 from ngcn.training.selection import Step
 
-CHECKPOINT_SECONDS = 5.0  # how much work a killed process may lose
 ONE_THREAD = 50_000  # work per step below which a second thread gains nothing (benchmarks/busy.py)
 DIVERGED = 1e3  # a loss this many times the first one does not recover
 
@@ -64,19 +64,15 @@ def fit(
     recipe: Recipe = load(RECIPES[config.recipe].recipe)(config)
     recipe.check(network)
     A_hat, X = model.inputs(graph)
-    val_rows, val_labels = split_of(graph, graph.val, config.device)
+    val = split_of(graph, graph.val, config.device)
     optimizer = Adam(network, config.lr, recipe.l2)
     state = State(network, optimizer, generator, recipe.selection())
-    if checkpoint and checkpoint.exists():
-        state.load(checkpoint)
-    status = stopped = ""
-    saved = time.monotonic()
+    checkpoints = Checkpoints(state, checkpoint)
     with threads_as_before(), Workspace():
         if work(graph, config) < ONE_THREAD:
             torch.set_num_threads(1)
         for batch in full_batches(graph, A_hat, X, config.device):
-            status, stopped = _ended(state, config)
-            if status:
+            if ending := _ending(state, config):
                 break
             begun = time.monotonic()
             network.train()
@@ -85,32 +81,14 @@ def fit(
                 loss = recipe.loss(network, batch)
             loss.backward()
             optimizer.step()
-
-            val_loss, val = math.nan, math.nan
-            if len(val_rows):
-                with torch.no_grad():
-                    logits = network.eval()(A_hat, X, val_rows)
-                    val_loss = recipe.validation_loss(network, logits, val_labels).item()
-                val = scores(logits, val_labels)[metric_of(graph.multilabel)]
-            step = (loss.item(), val_loss, val)
-            if stopped := _diverged(state, step, config, seed):
-                status = "diverged"
+            step = loss.item(), *_validate(network, recipe, A_hat, X, *val)
+            if ending := _divergence(state, step, config, seed):
                 break
-            state.history.append(step)
-            state.selection.update(state.history, network)
-            state.seconds += time.monotonic() - begun
-
-            try:
+            state.record(step, time.monotonic() - begun)
+            with checkpoints.after_step():
                 if on_step:
                     on_step(state.last_step())
-            except BaseException:  # stopped from outside, between two steps
-                if checkpoint:
-                    state.save(checkpoint)
-                raise
-            if checkpoint and time.monotonic() - saved > CHECKPOINT_SECONDS:
-                state.save(checkpoint)
-                saved = time.monotonic()
-    return _result(model, state, graph, seed, status, stopped)
+    return _result(model, state, graph, seed, *ending)
 
 
 def for_network(config: Config, network: Network | None) -> Config:
@@ -150,25 +128,38 @@ def _randomness(generator: torch.Generator, network: Network) -> Iterator[None]:
             yield
 
 
-def _ended(state: State, config: Config) -> tuple[str, str]:
-    """The status, and why training ends here; empty to go on."""
+@torch.no_grad()
+def _validate(
+    network: Network, recipe: Recipe, A_hat: Operator, X: Features, rows: Tensor, labels: Tensor
+) -> tuple[float, float]:
+    """The validation loss and the score that selects; NaN without validation nodes."""
+    if not len(rows):
+        return math.nan, math.nan
+    logits = network.eval()(A_hat, X, rows)
+    score = scores(logits, labels)[metric_of(labels.ndim == 2)]
+    return recipe.validation_loss(network, logits, labels).item(), score
+
+
+def _ending(state: State, config: Config) -> tuple[str, ...]:
+    """The status and the reason to stop, or nothing to go on."""
     if state.step >= config.steps:
         return "complete", f"All {config.steps} steps taken."
-    stopped = state.selection.stop(state.history)
-    return ("early", stopped) if stopped else ("", "")
+    reason = state.selection.stop(state.history)
+    return ("early", reason) if reason else ()
 
 
-def _diverged(state: State, step: tuple[float, float, float], config: Config, seed: int) -> str:
-    """Why the last step is not counted, in a sentence; empty if its losses are fine."""
+def _divergence(state: State, step: tuple[float, float, float], config: Config, seed: int) -> tuple[str, ...]:
+    """The status and the reason to stop if the losses of this step are not usable, or nothing."""
     first = state.history[0] if state.history else step
     losses = step[:1] if math.isnan(step[2]) else step[:2]  # a score is NaN only without validation nodes
     if all(abs(now) < DIVERGED * max(then, 1.0) for now, then in zip(losses, first, strict=False)):
-        return ""
+        return ()
     what = " or ".join(f"{loss:.3g}" for loss in losses if not math.isfinite(loss)) or f"{max(losses):.3g}"
     happened = f"The loss became {what} at step {state.step + 1} (seed {seed}, lr {config.lr:g})"
-    if not state.selection.step:
+    best = state.selection.step
+    if not best:
         raise TrainingError(f"{happened}, so no step can be kept; try a smaller lr, or features: row.")
-    return f"{happened}; kept step {state.selection.step}, the best before it. A smaller lr may help."
+    return "diverged", f"{happened}; kept step {best}, the best before it. A smaller lr may help."
 
 
 def _result(model: Model, state: State, graph: Graph, seed: int, status: str, stopped: str) -> Result:

@@ -1,6 +1,7 @@
-"""Parts of kernels, mainly counter-based dropout masks: the bits of an entry depend on a key and on the entry's number alone.
+"""Counter-based dropout masks, and other parts of kernels.
 
-:func:`ngcn.ops.reference.keep_bits` computes the same bits in PyTorch.
+The bits of an entry depend on the key and on the number of the entry alone. :func:`ngcn.ops.reference.keep_bits`
+computes the same bits in PyTorch.
 """
 
 from __future__ import annotations
@@ -9,7 +10,8 @@ import numpy as np
 
 from ngcn.ops.cpu.compile import helper
 
-U32, U64 = np.uint32, np.uint64
+U32 = np.uint32
+U64 = np.uint64
 
 
 @helper
@@ -57,8 +59,9 @@ def keep_bits(bits: np.ndarray, numbers: np.ndarray, first: int, key_0: int, key
     """
     words, count = bits.shape
     bases = np.empty(count, np.uint32)
-    for k in range(count):
-        bases[k] = _mix(U32(U32(numbers[first + k]) ^ U32(key_0))) + U32(key_1)
+    begin = U64(first)  # unsigned: a check for negative indices would prevent vector code
+    for k in range(U64(count)):
+        bases[k] = _mix(U32(U32(numbers[begin + k]) ^ U32(key_0))) + U32(key_1)
     for w in range(words):
         target = bits[w]
         for k in range(count):

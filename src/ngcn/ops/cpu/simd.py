@@ -89,12 +89,12 @@ class _Sum:
     def emit_any_width(self) -> None:
         """Emit code for all widths; a constant width is up to 20 % faster than a variable."""
         builder = self.builder
-        whole_blocks = builder.sdiv(self.width, WHOLE(64))
-        with cgutils.for_range(builder, whole_blocks) as block:
-            self.emit(builder.mul(block.index, WHOLE(64)), WHOLE(64), 8)
-        c = builder.mul(whole_blocks, WHOLE(64))
-        rest = builder.sub(self.width, c)
+        rest = builder.and_(self.width, WHOLE(63))
+        c = builder.sub(self.width, rest)
+        with cgutils.for_range_slice(builder, WHOLE(0), c, WHOLE(64), WHOLE) as (block, _):
+            self.emit(block, WHOLE(64), 8)
         cases: list[tuple[str, int, Callable[[], None]]] = [
+            ("==", 0, lambda: None),  # first, since 64 columns are common
             (">", 32, lambda: self.emit(c, rest, 8)),
             (">", 16, lambda: self.emit(c, rest, 4)),
             ("==", 16, lambda: self.emit(c, WHOLE(16), 2)),
@@ -104,8 +104,10 @@ class _Sum:
         ]
 
         def choose(cases: list[tuple[str, int, Callable[[], None]]]) -> None:
-            if cases:
-                (comparison, limit, emit), *others = cases
+            (comparison, limit, emit), *others = cases
+            if not others:
+                emit()
+            else:
                 with builder.if_else(builder.icmp_signed(comparison, rest, WHOLE(limit))) as (then, otherwise):
                     with then:
                         emit()

@@ -50,29 +50,37 @@ def multiply_powers(
     b, power, s, limit = products[turn, 0], products[turn, 1], products[turn, 2], products[turn, 3]
     source = Z[b] if s <= 1 else work[(s - 1) % 2]
     product = out[b] if s == power else work[s % 2]
-    for v in range(U64(begin), U64(min(rows, begin + BLOCK))):  # unsigned: no checks for negative indices
-        target = product[v]
-        if distance[v] > limit:
-            clear(target, 0, columns)
-        elif s == 0:
+    first, last = U64(begin), U64(min(rows, begin + BLOCK))  # unsigned: no checks for negative indices
+    if s == 0:
+        for v in range(first, last):
             for c in range(columns):
-                target[c] = source[v, c]
-        elif rows * columns > FAR:
-            add_far_rows(target, 0, source, 0, columns, indices, indptr[v], indptr[v + NEXT], weights, 0, 1, True)
-        else:
-            add_rows(target, 0, source, 0, columns, indices, indptr[v], indptr[v + NEXT], weights, 0, 1, True)
+                product[v, c] = source[v, c]
+    elif rows * columns > FAR:
+        for v in range(first, last):
+            e, stop = indptr[v], indptr[v + NEXT]
+            if distance[v] <= limit:
+                add_far_rows(product[v], 0, source, 0, columns, indices, e, stop, weights, 0, 1, True)
+    else:
+        for v in range(first, last):
+            e, stop = indptr[v], indptr[v + NEXT]
+            if distance[v] <= limit:
+                add_rows(product[v], 0, source, 0, columns, indices, e, stop, weights, 0, 1, True)
+    for v in range(first, last):
+        if distance[v] > limit:
+            clear(product[v], 0, columns)
 
 
 @helper
 def _scale(
     factors: np.ndarray, values: np.ndarray, begin: int, bits: np.ndarray, tower: int, several: int, scale: float
 ) -> None:
-    """``factors[t * count + k] = x_begin+k * mask_k,tower+t / keep`` for t < several; a word has the bits of 32 towers."""
+    """``factors[t * count + k] = x_begin+k * mask_k,tower+t / keep`` for t < several; 32 towers to a word."""
     count = bits.shape[1]
     for t in range(several):
         word, bit = bits[(tower + t) // 32], U32(1) << U32((tower + t) % 32)
-        for k in range(count):
-            factors[t * count + k] = values[begin + k] * scale if word[k] & bit else values.dtype.type(0)
+        at, x = U64(t * count), U64(begin)  # unsigned: a check for negative indices would prevent vector code
+        for k in range(U64(count)):
+            factors[at + k] = values[x + k] * scale if word[k] & bit else values.dtype.type(0)
 
 
 @kernel
