@@ -1,9 +1,10 @@
-"""The documentation is true: its Python runs block after block, as a reader would type it, and its links lead somewhere."""
+"""The documentation is true: its Python runs, block after block, and its links, layers and paths exist."""
 
 from __future__ import annotations
 
 import re
 import sys
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -74,3 +75,20 @@ def test_links_lead_somewhere(page: Path) -> None:
             titles = re.findall(r"^#+ (.+)$", file.read_text(), flags=re.MULTILINE)
             anchors = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
             assert anchor in anchors, target
+
+
+def test_the_layers_are_those_of_the_contract() -> None:
+    (contract,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [layer.replace("|", ",").replace(" ", "").split(",") for layer in contract["layers"]]
+    for page in ("CONTRIBUTING.md", "docs/method.md"):
+        table = (ROOT / page).read_text().split("| layer |")[1].split("\n\n")[0]
+        rows = [re.findall(r"`(\w+)`", line.split("|")[1]) for line in table.splitlines()[2:]]
+        assert rows == layers
+
+
+def test_the_path_of_a_training_names_files_once() -> None:
+    path = (ROOT / "docs/method.md").read_text().split("## The path of")[1]
+    found = re.findall(r"`([\w/]+\.py)`", path)
+    assert len(found) == len(set(found)) > 50
+    for name in found:
+        assert (ROOT / "src/ngcn" / name).exists() or (ROOT / "src/ngcn/ops/cpu" / name).exists(), name
