@@ -140,13 +140,13 @@ MODELS: dict[str, ModelSpec] = {
 }
 
 CLASSIFIERS: dict[str, str | Callable[..., Any]] = {
-    "attention": "ngcn.nn.classifiers:attention",
-    "free-attention": "ngcn.nn.classifiers:free_attention",
-    "fc": "ngcn.nn.classifiers:fully_connected",
-    "fc2": "ngcn.nn.classifiers:two_layers",
-    "harmonic": "ngcn.nn.classifiers:harmonic",
-    "linear": "ngcn.nn.classifiers:linear",
-    "identity": "ngcn.nn.classifiers:identity",
+    "attention": "ngcn.nn.classifiers:Attention",
+    "free-attention": "ngcn.nn.classifiers:FreeAttention",
+    "fc": "ngcn.nn.classifiers:FullyConnected",
+    "fc2": "ngcn.nn.classifiers:TwoLayers",
+    "harmonic": "ngcn.nn.classifiers:Harmonic",
+    "linear": "ngcn.nn.classifiers:Linear",
+    "identity": "ngcn.nn.classifiers:Identity",
 }
 
 RECIPES: dict[str, RecipeSpec] = {

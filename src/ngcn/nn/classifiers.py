@@ -1,10 +1,12 @@
 """The classification sub-networks: how the outputs of all towers become one prediction.
 
-Each returns logits: their softmax (for multi-label, their sigmoid) is the prediction.
+Each returns logits: their softmax (for multi-label, their sigmoid) is the prediction. :data:`ngcn.registry.CLASSIFIERS`
+lists them by name.
 """
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -20,8 +22,15 @@ from ngcn.ops import Dropout, relu_dropout
 from ngcn.registry import CLASSIFIERS, load
 
 
-class Classifier(nn.Module):
+class Classifier(nn.Module, ABC):
     """The base class. A classifier takes ``(rows, towers, width)`` and returns logits, ``(rows, classes)``.
+
+    Args:
+        towers: the power of each tower; None for one that mixes all powers.
+        width: the outputs of a tower.
+        classes: the number of classes.
+        dropout: the probability of dropping an input of a layer.
+        multilabel: several classes may hold at once.
 
     Attributes:
         activation: the activation function of the towers' last layer.
@@ -30,6 +39,21 @@ class Classifier(nn.Module):
 
     activation: Callable[[Tensor], Tensor] = nn.Identity()
     mixes_classes = True
+
+    def __init__(
+        self, towers: tuple[int, ...], width: int, classes: int, *, dropout: float = 0.5, multilabel: bool = False
+    ) -> None:
+        super().__init__()
+        self.dropout, self.multilabel = dropout, multilabel
+        if self.mixes_classes and width != classes:
+            raise ConfigError(
+                f"The classifier {type(self).__name__} needs towers with one output per class, {classes}, not {width}."
+            )
+        self.build(towers, width, classes)
+
+    @abstractmethod
+    def build(self, towers: tuple[int, ...], width: int, classes: int) -> None:
+        """Make the parameters."""
 
     def weights(self) -> Float[Tensor, " towers"] | None:
         """How much each tower counts; None if a tower has no weight of its own."""
@@ -40,26 +64,29 @@ class Classifier(nn.Module):
         return 0.0
 
 
+def make_classifier(name: str, *shape: Any, **settings: Any) -> Classifier:
+    """The classifier of this name; arguments as for :class:`Classifier`.
+
+    Example:
+        >>> make_classifier("harmonic", (0, 1, 2), 7, 7).weights()
+        tensor([0.0625, 0.6250, 0.3125])
+    """
+    classifier: Classifier = load(CLASSIFIERS[choice(CLASSIFIERS)("classifier", name)])(*shape, **settings)
+    return classifier
+
+
 class FullyConnected(Classifier):
-    r"""The towers' outputs side by side, times one matrix.
+    r"""``fc``: the towers' outputs side by side, times one matrix.
 
     .. math:: [\,\sigma(Z_0) \mid \sigma(Z_1) \mid \dots\,] \, W_{fc}
-
-    Args:
-        towers: their number.
-        width: columns per tower.
-        classes: columns of the result.
-        dropout: the probability of dropping an input of a layer.
-        hidden: width of a layer in between, with ReLU after it, as in the paper's t-SNE figure; none if None.
     """
 
     activation: Callable[[Tensor], Tensor] = staticmethod(torch.relu)
     mixes_classes = False
+    between: tuple[int, ...] = ()  # the outputs of layers in between
 
-    def __init__(self, towers: int, width: int, classes: int, *, dropout: float, hidden: int | None = None) -> None:
-        super().__init__()
-        self.dropout = dropout
-        widths = [towers * width, classes] if hidden is None else [towers * width, hidden, classes]
+    def build(self, towers: tuple[int, ...], width: int, classes: int) -> None:
+        widths = (len(towers) * width, *self.between, classes)
         self.layers = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in pairwise(widths))
         for weight in self.layers.parameters():
             nn.init.xavier_uniform_(weight)
@@ -78,6 +105,12 @@ class FullyConnected(Classifier):
         return relu_dropout(H[None], Dropout.draw(self.dropout if self.training else 0.0))[0]
 
 
+class TwoLayers(FullyConnected):
+    """``fc2``: two fully-connected layers with 64 hidden units, as in the paper's t-SNE figure."""
+
+    between = (64,)
+
+
 class Mixture(Classifier):
     r"""A convex combination of the towers' class probabilities, one weight per tower.
 
@@ -85,23 +118,9 @@ class Mixture(Classifier):
 
     The result is the log of the mixture, so that its cross entropy is the log-likelihood of the mixture itself.
     For multi-label, the sigmoid takes the place of the softmax.
-
-    Args:
-        scores: :math:`\tilde{m}`, one per tower.
-        learned: whether :math:`\tilde{m}` is trained (the paper's attention) or stays as it is.
-        multilabel: several classes may hold at once.
-        penalty_weight: the weight of the penalty on unequal weights, see :meth:`penalty`.
     """
 
-    def __init__(
-        self, scores: Float[Tensor, " towers"], *, learned: bool, multilabel: bool = False, penalty_weight: float = 0.0
-    ) -> None:
-        super().__init__()
-        self.multilabel, self.penalty_weight = multilabel, penalty_weight
-        if learned:
-            self.scores = nn.Parameter(scores)
-        else:
-            self.register_buffer("scores", scores)
+    scores: Tensor  # m~, one per tower
 
     def forward(self, Z: Float[Tensor, "rows towers classes"]) -> Float[Tensor, "rows classes"]:
         log_m = log_softmax(self.scores, dim=0)[:, None]
@@ -113,19 +132,69 @@ class Mixture(Classifier):
         Z, rows = pad(Z.permute(1, 2, 0), (0, -len(Z) % 32)), len(Z)
         return torch.logsumexp(log_m[:, None] + log_softmax(Z, dim=1), dim=0)[:, :rows].T
 
-    def penalty(self) -> Tensor | float:
-        r""":math:`\lambda \sum_t \tilde{m}_t^2`. Divided by the number of labelled nodes, it fades as labels grow.
-
-        Without it, one tower takes all of m before the others have learned (docs/differences.md).
-        """
-        return self.penalty_weight * self.scores.square().sum() if self.penalty_weight else 0.0
-
     def weights(self) -> Float[Tensor, " towers"]:
         """m, which sums to 1."""
         return torch.softmax(self.scores.detach(), dim=0)
 
     def extra_repr(self) -> str:
         return f"towers={len(self.scores)}, learned={isinstance(self.scores, nn.Parameter)}"
+
+
+class Fixed(Mixture):
+    """A mixture whose weights are not learned."""
+
+    def build(self, towers: tuple[int, ...], width: int, classes: int) -> None:
+        self.register_buffer("scores", self.m(torch.tensor(towers, dtype=torch.get_default_dtype())).log())
+
+    @abstractmethod
+    def m(self, k: Tensor) -> Tensor:
+        """The weights of towers with the powers k, up to a common factor."""
+
+
+class Harmonic(Fixed):
+    """Weights :math:`m_k = 1/k`, with the paper's "small value" for m_0, which we take as 0.1."""
+
+    def m(self, k: Tensor) -> Tensor:
+        return torch.where(k == 0, 0.1, 1 / k.clamp(min=1))
+
+
+class Linear(Fixed):
+    """Weights :math:`m_k = (K-k)/(K-1)`."""
+
+    def m(self, k: Tensor) -> Tensor:
+        K = k[-1] + 1
+        return (K - k) / (K - 1).clamp(min=1)
+
+
+class FreeAttention(Mixture):
+    """Learned weights, as in the paper."""
+
+    def build(self, towers: tuple[int, ...], width: int, classes: int) -> None:
+        self.scores = nn.Parameter(torch.zeros(len(towers)))
+
+
+class Attention(FreeAttention):
+    r"""Learned weights with the penalty :math:`\frac{4}{n} \sum_t \tilde{m}_t^2` for n labelled nodes in the loss.
+
+    Without it, one tower takes all of m before the others have learned (docs/differences.md).
+    """
+
+    def penalty(self) -> Tensor:
+        return 4.0 * self.scores.square().sum()
+
+
+class Identity(Classifier):
+    """The output of the only tower, unchanged: GCN and SAGE by themselves."""
+
+    def build(self, towers: tuple[int, ...], width: int, classes: int) -> None:
+        if len(towers) != 1:
+            raise ConfigError(f"The identity classifier takes a single tower, but there are {len(towers)}.")
+
+    def forward(self, Z: Float[Tensor, "rows 1 classes"]) -> Float[Tensor, "rows classes"]:
+        return Z[:, 0]
+
+    def weights(self) -> Float[Tensor, " towers"]:
+        return torch.ones(1)
 
 
 class _MixedOdds(torch.autograd.Function):
@@ -154,83 +223,3 @@ class _MixedOdds(torch.autograd.Function):
 def _mixed_odds(log_m: Tensor, Z: Tensor) -> Tensor:
     yes, no = (torch.logsumexp(log_m + logsigmoid(score), dim=1) for score in (Z, -Z))
     return yes - no
-
-
-class Identity(Classifier):
-    """The output of the only tower, unchanged: GCN and SAGE by themselves."""
-
-    def forward(self, Z: Float[Tensor, "rows 1 classes"]) -> Float[Tensor, "rows classes"]:
-        return Z[:, 0]
-
-    def weights(self) -> Float[Tensor, " towers"]:
-        return torch.ones(1)
-
-
-HIDDEN = 64  # hidden units of fc2
-PENALTY = 4.0  # weight of the penalty on unequal attention
-SMALL = 0.1  # the "small value" for m_0 that the paper leaves open, beside m_1 = 1
-
-Towers = tuple[int | None, ...]  # the power of each tower
-
-
-def make_classifier(
-    name: str, towers: Towers, width: int, classes: int, *, dropout: float = 0.5, multilabel: bool = False
-) -> Classifier:
-    r"""The classifier of this name in :data:`ngcn.registry.CLASSIFIERS`.
-
-    Args:
-        towers: the power of each tower.
-        width: the outputs of each tower.
-        classes: the number of classes.
-        dropout: the probability of dropping an input of a fully-connected layer.
-        multilabel: several classes may hold at once.
-
-    Example:
-        >>> make_classifier("harmonic", (0, 1, 2), 7, 7).weights()
-        tensor([0.0625, 0.6250, 0.3125])
-    """
-    make = load(CLASSIFIERS[choice(CLASSIFIERS)("classifier", name)])
-    classifier: Classifier = make(towers, width, classes, dropout=dropout, multilabel=multilabel)
-    if classifier.mixes_classes and width != classes:
-        raise ConfigError(f"The {name} classifier needs towers with one output per class, {classes}, not {width}.")
-    return classifier
-
-
-def attention(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
-    """Learned m, with a penalty on unequal weights."""
-    return Mixture(torch.zeros(len(towers)), learned=True, multilabel=multilabel, penalty_weight=PENALTY)
-
-
-def free_attention(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
-    """Learned m without penalty, as in the paper."""
-    return Mixture(torch.zeros(len(towers)), learned=True, multilabel=multilabel)
-
-
-def harmonic(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
-    r"""Fixed weights :math:`m_k = 1/k`, with a small :math:`m_0`."""
-    k = torch.tensor(towers, dtype=torch.get_default_dtype())
-    return Mixture(torch.where(k == 0, SMALL, 1 / k.clamp(min=1)).log(), learned=False, multilabel=multilabel)
-
-
-def linear(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
-    r"""Fixed weights :math:`m_k = (K-k)/(K-1)`."""
-    k = torch.tensor(towers, dtype=torch.get_default_dtype())
-    K = k[-1] + 1
-    return Mixture(((K - k) / (K - 1).clamp(min=1)).log(), learned=False, multilabel=multilabel)
-
-
-def fully_connected(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
-    """One matrix over all outputs side by side (fc)."""
-    return FullyConnected(len(towers), width, classes, dropout=dropout)
-
-
-def two_layers(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
-    """Two fully-connected layers (fc2)."""
-    return FullyConnected(len(towers), width, classes, dropout=dropout, hidden=HIDDEN)
-
-
-def identity(towers: Towers, width: int, classes: int, *, dropout: float, multilabel: bool) -> Classifier:
-    """The single tower as it is."""
-    if len(towers) != 1:
-        raise ConfigError(f"The identity classifier takes a single tower, but there are {len(towers)}.")
-    return Identity()
