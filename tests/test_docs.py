@@ -1,21 +1,94 @@
-"""The Python blocks of the documentation run, in order."""
+"""The documentation is true: its Python runs, block after block, and its links, layers and paths exist."""
 
 from __future__ import annotations
 
 import re
+import sys
+import tomllib
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
+import networkx
 import pytest
 
+from ngcn import CLASSIFIERS, MODELS, RECIPES, load_dataset
+from ngcn.data import files
+
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
-PAGES = [page for page in PAGES if "```python" in page.read_text() and page.name != "own-data.md"]  # test_own_data.py
+TEXTS = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [page for page in TEXTS if "```python" in page.read_text() and page.name != "own-data.md"]  # test_own_data.py
 
 
+def blocks(page: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+@pytest.fixture
+def registries() -> Iterator[None]:
+    """A page removes what it registers."""
+    before = [dict(registry) for registry in (MODELS, CLASSIFIERS, RECIPES)]
+    yield
+    after = [dict(registry) for registry in (MODELS, CLASSIFIERS, RECIPES)]
+    for registry, entries in zip((MODELS, CLASSIFIERS, RECIPES), before, strict=True):
+        registry.clear()
+        registry.update(entries)
+    assert after == before
+
+
+@pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_python_blocks_run(page, tmp_path, monkeypatch):
+def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     namespace: dict[str, object] = {}
-    for block in re.findall(r"```python\n(.*?)```", page.read_text(), flags=re.DOTALL):
-        exec(compile(block, str(page), "exec"), namespace)
+    for block in blocks(page, "python"):
+        exec(compile(block, str(page), "exec", dont_inherit=True), namespace)
+
+
+def test_the_reader_of_the_page_reads_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    page = ROOT / "docs/extend.md"
+    (code,) = (block for block in blocks(page, "python") if "def read_pajek" in block)
+    (line,) = re.findall(r"^\+ +(r\".*read_pajek.*)$", page.read_text(), flags=re.MULTILINE)
+    module = ModuleType("ngcn.data.pajek")
+    exec(code, module.__dict__)
+    monkeypatch.setitem(sys.modules, "ngcn.data.pajek", module)
+    for pattern, reader in eval(f"{{{line}}}", vars(files)).items():
+        monkeypatch.setitem(files.READERS, pattern, reader)
+    club = networkx.karate_club_graph()
+    lines = [f"*Vertices {len(club)}"]
+    lines += [f'{i + 1} "{node}" 0.0 0.0 ellipse label "{club.nodes[node]["club"]}"' for i, node in enumerate(club)]
+    lines += ["*Edges", *(f"{a + 1} {b + 1} 1" for a, b in club.edges)]
+    path = tmp_path / "karate.net"
+    path.write_text("\n".join(lines) + "\n")
+    graph = load_dataset(str(path))
+    assert (graph.name, graph.nodes, graph.classes) == ("karate", 34, 2)
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
+        path, _, anchor = target.partition("#")
+        file = (page.parent / path).resolve() if path else page
+        assert file.exists(), target
+        if anchor:
+            titles = re.findall(r"^#+ (.+)$", file.read_text(), flags=re.MULTILINE)
+            anchors = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
+            assert anchor in anchors, target
+
+
+def test_the_layers_are_those_of_the_contract() -> None:
+    (contract,) = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
+    layers = [layer.replace("|", ",").replace(" ", "").split(",") for layer in contract["layers"]]
+    for page in ("CONTRIBUTING.md", "docs/method.md"):
+        table = (ROOT / page).read_text().split("| layer |")[1].split("\n\n")[0]
+        rows = [re.findall(r"`(\w+)`", line.split("|")[1]) for line in table.splitlines()[2:]]
+        assert rows == layers
+
+
+def test_the_path_of_a_training_names_files_once() -> None:
+    path = (ROOT / "docs/method.md").read_text().split("## The path of")[1]
+    found = re.findall(r"`([\w/]+\.py)`", path)
+    assert len(found) == len(set(found)) > 50
+    for name in found:
+        assert (ROOT / "src/ngcn" / name).exists() or (ROOT / "src/ngcn/ops/cpu" / name).exists(), name
