@@ -53,8 +53,9 @@ def multiply_powers(
     first, last = U64(begin), U64(min(rows, begin + BLOCK))  # unsigned: no checks for negative indices
     if s == 0:
         for v in range(first, last):
-            for c in range(columns):
-                product[v, c] = source[v, c]
+            if distance[v] <= limit:
+                for c in range(columns):
+                    product[v, c] = source[v, c]
     elif rows * columns > FAR:
         for v in range(first, last):
             e, stop = indptr[v], indptr[v + NEXT]
