@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 import torch
 
-from ngcn.nn import MODELS, build_network
+from ngcn.nn import build_network
+from ngcn.registry import MODELS
 from ngcn.ops import (
     Dropout,
     Features,
