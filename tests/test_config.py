@@ -134,6 +134,11 @@ def test_bad_values_are_named_in_one_line(name: str, value: object) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_a_custom_network_is_not_named() -> None:
+    with pytest.raises(ConfigError, match=r"passed to train\(network=...\)"):
+        Config(model="custom")
+
+
 def test_a_misspelt_choice_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match="did you mean 'attention'"):
         Config(classifier="atention")

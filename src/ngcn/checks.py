@@ -35,13 +35,15 @@ def names(name: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def choice(known: Iterable[str]) -> Check:
-    """One of these names. `known` may be a registry that grows: it is read when a value is checked."""
+def choice(known: Iterable[str], hidden: Iterable[str] = ()) -> Check:
+    """One of these names. `known` may be a registry that grows: it is read when a value is checked. Messages do not
+    list names that are `hidden`."""
 
     def check(name: str, value: Any) -> str:
         if not isinstance(value, str) or value not in known:
-            near = did_you_mean(str(value), known)
-            raise ConfigError(f"{name} must be one of {', '.join(known)}, not {value!r}{f'; {near}' if near else '.'}")
+            shown = [each for each in known if each not in hidden]
+            near = did_you_mean(str(value), shown)
+            raise ConfigError(f"{name} must be one of {', '.join(shown)}, not {value!r}{f'; {near}' if near else '.'}")
         return value
 
     return check

@@ -13,6 +13,7 @@ from ngcn.errors import ConfigError
 from ngcn.registry import (
     ALIASES,
     CLASSIFIERS,
+    CUSTOM,
     DEFAULT_MODEL,
     MODELS,
     RECIPES,
@@ -97,9 +98,9 @@ class Config:
 
     model: str = _setting(
         DEFAULT_MODEL,
-        checks.choice(MODELS),
+        checks.choice(MODELS, hidden=[CUSTOM]),
         "Model",
-        f"{', '.join(network_names())}; or a baseline: {', '.join(baseline_names())}.",
+        f"{', '.join([*network_names(), *ALIASES])}; or a baseline: {', '.join(baseline_names())}.",
     )
     settings: Mapping[str, Any] = _setting(
         None, lambda name, value: value, "Model", "A setting of a baseline, such as alpha=0.9; see docs/baselines.md."
@@ -138,8 +139,10 @@ class Config:
     def __post_init__(self) -> None:
         if isinstance(self.model, str) and self.model in ALIASES:
             self._set(**_without_alias(self.model, self.settings))
-        checks.choice(MODELS)("model", self.model)
+        checks.choice(MODELS, hidden=[CUSTOM])("model", self.model)
         checks.choice(RECIPES)("recipe", self.recipe)
+        if self.model == CUSTOM and self.powers is None:
+            raise ConfigError("A network of your own is passed to train(network=...); model must not name it.")
         spec = MODELS[self.model]
         if spec.baseline is not None:
             self._set(settings=_baseline_settings(self, load(spec.baseline)))
@@ -167,7 +170,7 @@ class Config:
             raise ConfigError(f"settings are for baselines, and {self.model} is a network.")
         recipe = RECIPES[self.recipe].defaults
         defaults = {**SHARED, **spec.defaults, **recipe}
-        if self.model == "custom":  # these say how a network is built, which it is already
+        if self.model == CUSTOM:  # these say how a network is built, which it is already
             defaults |= dict.fromkeys((*MODEL_SETTINGS, "hidden", "dropout"))
         values = {name: defaults[name] for name in NETWORK_SETTINGS if getattr(self, name) is None}
         if self.features == "auto" and "features" in recipe:
@@ -198,7 +201,7 @@ class Config:
         """A short name for the run, such as ``cora-ngcn-attention-K6-r4``."""
         name = f"{self.graph_name}-{self.model}" + ("" if self.recipe == "paper" else f"-{self.recipe}")
         spec = MODELS[self.model]
-        if self.is_baseline or self.model == "custom":
+        if self.is_baseline or self.model == CUSTOM:
             return name
         if self.classifier == "identity" and self.powers == checks.powers("powers", spec.defaults.get("powers", 6)):
             return name

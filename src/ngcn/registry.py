@@ -17,6 +17,7 @@ from importlib import import_module
 from typing import Any, Literal
 
 DEFAULT_MODEL = "ngcn"
+CUSTOM = "custom"  # the model of a network that was passed to `train`
 
 # The defaults that most models and recipes share; None for patience means that training never stops early.
 SHARED: Mapping[str, Any] = {
@@ -126,7 +127,7 @@ MODELS: dict[str, ModelSpec] = {
         "ngcn.nn.polynomial:WalkCoefficients",
         defaults=_ONE,
     ),
-    "custom": ModelSpec("Custom network", "a network that is passed to train(network=...)"),
+    CUSTOM: ModelSpec("Custom network", "a network that is passed to train(network=...)"),
     # The other rows of the paper's tables
     "lp": _baseline("LP", "label propagation", "label_propagation:LabelPropagation"),
     "label-spreading": _baseline("Label spreading", "label spreading", "label_propagation:LabelSpreading"),

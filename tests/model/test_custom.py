@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from ngcn import (
     MODELS,
+    RECIPES,
+    Batch,
     Config,
     EachTower,
     Model,
@@ -19,6 +21,7 @@ from ngcn import (
     NGCNClassifier,
     Power,
     PyG,
+    RecipeSpec,
     Run,
     Step,
     explain_node,
@@ -28,6 +31,7 @@ from ngcn import (
     train_seeds,
 )
 from ngcn.graph import Graph
+from ngcn.training.recipes.paper import Paper
 
 
 class Layer(nn.Module):
@@ -86,6 +90,23 @@ def test_it_resumes_to_the_same_bits(graph: Graph, tmp_path: Path, classifier: s
     np.testing.assert_array_equal(whole.model.predict_proba(graph), parts.model.predict_proba(graph))
 
 
+class Noisy(Paper):
+    """A recipe that draws from torch's default generator, in a built-in network."""
+
+    def loss(self, network: Network, batch: Batch) -> Tensor:
+        return super().loss(network, batch) * (1 + torch.rand(()))
+
+
+def test_recipes_may_draw_from_torch(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(RECIPES, "noisy", RecipeSpec("", Noisy))
+    config = Config(recipe="noisy", powers=2, replicas=1, hidden=4, steps=12)
+    whole = train(graph, config)
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, config, folder=tmp_path / "run", on_step=stop_at_5)
+    torch.rand(3)
+    assert train(graph, config, folder=tmp_path / "run", resume=True).history == whole.history
+
+
 def test_the_callers_random_numbers_are_left_alone(graph: Graph) -> None:
     mine = network(graph)
     torch.manual_seed(5)
@@ -136,6 +157,7 @@ def test_towers_of_gatv2_on_cora(tmp_path: Path) -> None:
         assert result.test is not None and result.test > 0.5
         model = Run.open(tmp_path / "run").model()
         np.testing.assert_array_equal(model.predict_proba(cora), result.model.predict_proba(cora))
+        assert model.evaluate(cora, "test")["test"] == result.test_scores  # pruned powers: the order of nodes matters
         model.save(tmp_path / "model")
         assert (Model.load(tmp_path / "model").predict(cora) == model.predict(cora)).all()
     finally:

@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from ngcn.nn import build_network
-from ngcn.registry import MODELS
 from ngcn.ops import (
     Dropout,
     Features,
@@ -25,6 +24,7 @@ from ngcn.ops import (
 from ngcn.ops.cpu.compile import kernel
 from ngcn.ops.cpu.masks import keep_bits, lowest_digit
 from ngcn.ops.reference import keep_bits as reference_bits
+from ngcn.registry import MODELS
 
 MODELS_WITH_KERNELS = ("ngcn", "nsage", "gcn", "sage", "dcnn")
 POWERS = (0, 1, 3)

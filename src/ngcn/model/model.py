@@ -21,7 +21,7 @@ from ngcn.graph import Graph, load_for_model
 from ngcn.model.card import Card
 from ngcn.nn import Network, build_network
 from ngcn.ops import Features, Operator, normalize
-from ngcn.registry import title_of
+from ngcn.registry import CUSTOM, title_of
 from ngcn.scoring import probabilities, scores
 
 TABLE = "graph_models.probabilities"  # the tensor that a baseline stores in place of weights
@@ -179,7 +179,7 @@ class Model:
             tensors = read_tensors(content)
             if TABLE in tensors:
                 return FittedBaseline(tensors[TABLE], config, card)
-            if config.model == "custom" and network is None:
+            if config.model == CUSTOM and network is None:
                 raise ModelError(f"{path} holds the weights of a network of your own; pass that network as `network`.")
             model = cls.build(card, config, network)
             model.network.load_state_dict(tensors)

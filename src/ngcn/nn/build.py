@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from ngcn.checks import choice
 from ngcn.errors import ConfigError
 from ngcn.nn.network import Network
-from ngcn.registry import MODELS, SHARED, load
+from ngcn.registry import CUSTOM, MODELS, SHARED, load
 
 
 def build_network(
@@ -34,7 +34,7 @@ def build_network(
         >>> build_network("ngcn", features=1433, classes=7, powers=3, replicas=1).tower_powers
         (0, 1, 2)
     """
-    spec = MODELS[choice(MODELS)("model", model)]
+    spec = MODELS[choice(MODELS, hidden=[CUSTOM])("model", model)]
     if spec.graph_model is None:
         raise ConfigError(f"{model} is not a network that can be built by name; pass yours as `network`.")
     defaults = {**SHARED, **spec.defaults}

@@ -20,7 +20,7 @@ from ngcn.model import Card, Model
 from ngcn.nn import Network
 from ngcn.ops import Features, Operator, Workspace, drawing_from
 from ngcn.ops.threads import threads_as_before
-from ngcn.registry import RECIPES, load
+from ngcn.registry import CUSTOM, RECIPES, load
 from ngcn.scoring import metric_of, scores
 from ngcn.training.adam import Adam
 from ngcn.training.baseline import fit_baseline
@@ -58,9 +58,9 @@ def fit(
     if config.is_baseline:
         return fit_baseline(graph, config, seed)
     config = for_network(config, network)
-    card, graph = Card.of(graph, config), neighbours_close(graph)
-    model, generator = _initial(card, config, seed, network)
+    model, generator = _initial(Card.of(graph, config), config, seed, network)
     network = model.network.to(config.device)
+    graph = neighbours_close(graph) if network.fused else graph  # pruned powers depend on the order of nodes
     recipe: Recipe = load(RECIPES[config.recipe].recipe)(config)
     recipe.check(network)
     A_hat, X = model.inputs(graph)
@@ -77,7 +77,7 @@ def fit(
             begun = time.monotonic()
             network.train()
             optimizer.zero_grad()
-            with _randomness(generator, network):
+            with _randomness(generator, seed, state.step, config.device):
                 loss = recipe.loss(network, batch)
             loss.backward()
             optimizer.step()
@@ -88,6 +88,7 @@ def fit(
             with checkpoints.after_step():
                 if on_step:
                     on_step(state.last_step())
+    network.cpu()  # where the trained model is used
     return _result(model, state, graph, seed, *ending)
 
 
@@ -96,7 +97,7 @@ def for_network(config: Config, network: Network | None) -> Config:
     if network is None:
         return config
     not_built: dict[str, Any] = dict.fromkeys(("classifier", "hidden", "layers", "dropout"))
-    return replace(config, model="custom", powers=network.powers, replicas=network.replicas, **not_built)
+    return replace(config, model=CUSTOM, powers=network.powers, replicas=network.replicas, **not_built)
 
 
 def work(graph: Graph, config: Config) -> int:
@@ -116,16 +117,12 @@ def _initial(card: Card, config: Config, seed: int, network: Network | None) -> 
 
 
 @contextmanager
-def _randomness(generator: torch.Generator, network: Network) -> Iterator[None]:
-    """All random numbers of a step come from `generator`. Layers of the user's own draw from torch's default generator,
-    so that is seeded from `generator` for the step, and restored afterwards."""
-    with drawing_from(generator):
-        if network.fused:  # GCN, SAGE: these draw from `generator` directly
-            yield
-            return
-        with torch.random.fork_rng(devices=[]):
-            torch.manual_seed(int(torch.randint(2**62, (), generator=generator)))
-            yield
+def _randomness(generator: torch.Generator, seed: int, step: int, device: str) -> Iterator[None]:
+    """Built-in layers draw from `generator`. Code of the user's own draws from torch's default generator: it is seeded
+    for the step, so that a resumed run draws the same numbers, and restored afterwards."""
+    with drawing_from(generator), torch.random.fork_rng(devices=[] if device == "cpu" else None):
+        torch.manual_seed((seed + 2654435761 * (step + 1)) % 2**32)
+        yield
 
 
 @torch.no_grad()
