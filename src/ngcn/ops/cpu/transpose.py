@@ -27,8 +27,10 @@ def transposed(X: Features, reach: Reach) -> tuple[Any, ...]:
         reach = Reach(X.all_wanted, (1,) * len(reach.powers), layers=1)
     threads, cache = follow_torch(), X.cache.setdefault("transposed", {})
     key = id(reach.distance), reach.powers, reach.layers, threads
-    found = cache.pop(key, None) or (reach.distance, _arrange(X.matrix, reach, threads))
-    cache[key] = found  # with the array whose id is in the key
+    found = cache.pop(key, None)
+    if found is None or found[0] is not reach.distance:  # unpickled: ids are those of another process
+        found = reach.distance, _arrange(X.matrix, reach, threads)
+    cache[key] = found  # with the array, so that its id stays its own
     while len(cache) > CACHED:
         del cache[next(iter(cache))]
     arranged: tuple[Any, ...] = found[1]
