@@ -57,7 +57,7 @@ _DATASETS = (
             "Case_Based",
             "Rule_Learning",
         ),
-        reader="embedded:read_cora",
+        reader="planetoid:read_cora",
         embedded=True,
     ),
     Dataset(

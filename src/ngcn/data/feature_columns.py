@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ngcn.data.parts import Block, Matrix
+from ngcn.data.parts import Block
 from ngcn.data.table import Table, first_true, has_comma
 from ngcn.errors import DatasetError
 
@@ -30,7 +31,7 @@ def feature_columns(nodes: Table, other: Sequence[str], one_hot: Sequence[str]) 
         columns = np.empty((len(nodes), len(plain)), np.float32)
         for place, column in enumerate(plain):
             columns[:, place] = nodes.numbers(column, f"correct it, or train with `ignore={[column]}`.")
-        blocks.append(Block(sparse_if_bag(columns), plain))
+        blocks = dense_features(columns, plain)
     return blocks + [_encode(nodes, column) for column in one_hot]
 
 
@@ -50,26 +51,30 @@ def sparse_features(table: Table, nodes: Table, ids: pa.Array) -> Block:
     return Block(sp.csr_array((values, (places, columns)), shape=(len(ids), len(names))), names, sparse=True)
 
 
-def too_many_values(nodes: Table, blocks: Sequence[Block]) -> list[DatasetError]:
-    """Return errors about one-hot columns that cannot be trained on. A model may know fewer of their values."""
-    return [
-        DatasetError(
-            f"{nodes.name}: the column {block.one_hot!r} has {len(block.names or ())} different values, too many for "
-            f"`one_hot`; put them into a table of features (id, feature), or use `ignore={[block.one_hot]}`."
-        )
-        for block in blocks
-        if block.one_hot and len(block.names or ()) > ONE_HOT_VALUES
-    ]
+def too_many_values(nodes: Table, blocks: Sequence[Block]) -> DatasetError | None:
+    """Return the error about a one-hot column that cannot be trained on. A model may know fewer of its values."""
+    for column, values in ((block.one_hot, block.matrix.shape[1]) for block in blocks):
+        if column and values > ONE_HOT_VALUES:
+            return DatasetError(
+                f"{nodes.name}: the column {column!r} has {values} different values, too many for `one_hot`; put them "
+                f"into a table of features (id, feature), or use `ignore={[column]}`."
+            )
+    return None
 
 
-def sparse_if_bag(columns: np.ndarray) -> Matrix:
-    """Return a sparse matrix if a wide table looks like counts of words: nothing negative, and mostly zeros."""
+def dense_features(given: Any, names: Sequence[str] | None = None) -> list[Block]:
+    """Return the block of an array, if there is one; sparse if it looks like counts of words."""
+    if given is None:
+        return []
+    columns = np.asarray(given, np.float32)
+    return [Block(sp.csr_array(columns) if _is_bag(columns) else columns, names)]
+
+
+def _is_bag(columns: np.ndarray) -> bool:
     if columns.ndim != 2 or columns.shape[1] < WIDE or columns.min(initial=0) < 0:
-        return columns
+        return False
     filled = np.count_nonzero(columns, axis=0)
-    if filled.max() > len(columns) / 2 or filled.mean() > len(columns) / 4:
-        return columns
-    return sp.csr_array(columns)
+    return bool(filled.max() <= len(columns) / 2 and filled.mean() <= len(columns) / 4)
 
 
 def _check_no_text(nodes: Table, columns: list[str]) -> None:

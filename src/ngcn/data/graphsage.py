@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data._edges import both_ways
-from ngcn.data.parts import Block, Parts
+from ngcn.data.parts import Block, Parts, both_ways
 from ngcn.errors import DatasetError
 
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data._edges import one_way
-from ngcn.data.feature_columns import sparse_if_bag
-from ngcn.data.parts import Block, Masks, Parts, number_classes
-from ngcn.errors import DatasetError, GraphError
+from ngcn.data.feature_columns import dense_features
+from ngcn.data.parts import Block, Parts, first_masks, number_classes, one_way
+from ngcn.errors import DatasetError
 
 # What zipfile and numpy raise for damaged files; RuntimeError is for encryption and for later versions of zip.
 DAMAGE = (OSError, EOFError, ValueError, RuntimeError, SyntaxError, MemoryError, zlib.error, zipfile.BadZipFile)
@@ -55,23 +53,9 @@ def read_npz(path: str | Path, name: str | None = None) -> Parts:
         raise DatasetError(f"The arrays of {path} do not fit together as a graph: {reason}.") from error
 
 
-def first_masks(parts: Sequence[np.ndarray | None], nodes: int) -> Masks:
-    """Return the first of several training, validation and test masks. A missing mask is empty."""
-    train, val, test = (np.zeros(nodes, bool) if part is None else _first(part, nodes) for part in parts)
-    return train, val, test
-
-
-def _first(masks: np.ndarray, nodes: int) -> np.ndarray:
-    rows = np.atleast_2d(masks)
-    rows = rows if rows.shape[1] == nodes else rows.T
-    if rows.ndim != 2 or rows.shape[1] != nodes:
-        raise GraphError(f"A split has shape {masks.shape}; it needs a row with an entry for each of {nodes} nodes.")
-    return rows[0].astype(bool)
-
-
 def _matrices(arrays: _Arrays) -> dict[str, Any]:
     sparse = "attr_indptr" in arrays
-    features = [Block(arrays.matrix("attr"))] if sparse else _dense(arrays.find("attr_matrix"))
+    features = [Block(arrays.matrix("attr"))] if sparse else dense_features(arrays.find("attr_matrix"))
     return {"adjacency": arrays.matrix("adj"), "features": features, "labels": arrays["labels"]}
 
 
@@ -84,14 +68,10 @@ def _edge_list(arrays: _Arrays) -> dict[str, Any]:
     masks = [arrays.find(f"{part}_masks") for part in ("train", "val", "test")]
     return {
         "adjacency": adjacency,
-        "features": _dense(arrays.find("node_features")),
+        "features": dense_features(arrays.find("node_features")),
         "labels": labels,
-        "masks": None if masks[0] is None else first_masks(masks, len(labels)),
+        "masks": first_masks(masks, len(labels)),
     }
-
-
-def _dense(features: np.ndarray | None) -> list[Block]:
-    return [] if features is None else [Block(sparse_if_bag(np.asarray(features, np.float32)))]
 
 
 class _Arrays:

@@ -7,8 +7,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data._edges import both_ways
-from ngcn.data.parts import Block, Parts
+from ngcn.data.parts import Block, Parts, both_ways
 from ngcn.errors import DatasetError
 
 FEATURES, LABELS, DENSITY = 50, 121, 0.3  # as PPI has them

@@ -37,8 +37,8 @@ def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
         split, seed: as in :func:`~ngcn.graph.load_dataset`.
     """
     number = per_class(split)
-    for problem in parts.problems:
-        raise problem.error
+    if error := parts.training_error or parts.error:
+        raise error
     with _naming(parts):
         _check_lengths(parts)
         X, names = features_for_training(parts)
@@ -64,9 +64,8 @@ def for_model(parts: Parts, schema: Schema) -> Graph:
     are dropped with a warning, and those that the graph lacks are 0. Any other missing or extra feature is an error.
     Labels that are not classes of the model are unknown, with a warning.
     """
-    for problem in parts.problems:
-        if not problem.training_only:
-            raise problem.error
+    if parts.error:
+        raise parts.error
     with _naming(parts):
         _check_lengths(parts)
         X = features_for_model(parts, schema.feature_names, schema.node_columns)
