@@ -73,9 +73,9 @@ WRONG = {
     "test label missing": ({"test": mask(3)}, "1 test node.* no label, node 3"),
     "node ids too few": ({"node_ids": ["a"]}, r"4 nodes, but the node ids have shape \(1,\)"),
     "node ids repeated": ({"node_ids": ["a", "b", "b", "c"]}, "node id 'b' is used for more than one"),
-    "class names too few": ({"class_names": ["one"]}, "2 classes, but there are 1 class names"),
+    "class names too few": ({"class_names": ["one"]}, "2 classes, but 1 class names"),
     "class names repeated": ({"class_names": ["a", "b", "a"]}, "class name 'a' is used for more than one class"),
-    "class names too many": ({"labels": np.eye(NODES, 2), "class_names": ["a", "b", "c"]}, "there are 3 class names"),
+    "class names too many": ({"labels": np.eye(NODES, 2), "class_names": ["a", "b", "c"]}, "but 3 class names"),
 }
 
 

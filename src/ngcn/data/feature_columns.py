@@ -26,12 +26,8 @@ def feature_columns(nodes: Table, other: Sequence[str], one_hot: Sequence[str]) 
             raise DatasetError(f"The column {column!r} of {nodes.name} cannot be one-hot and something else at once.")
     plain = [column for column in nodes.column_names if column not in (*other, *one_hot)]
     _check_no_text(nodes, plain)
-    blocks = []
-    if plain:
-        columns = np.empty((len(nodes), len(plain)), np.float32)
-        for place, column in enumerate(plain):
-            columns[:, place] = nodes.numbers(column, f"correct it, or train with `ignore={[column]}`.")
-        blocks = dense_features(columns, plain)
+    columns = [nodes.numbers(column, f"correct it, or train with `ignore={[column]}`.") for column in plain]
+    blocks = dense_features(np.column_stack(columns), plain) if plain else []
     return blocks + [_encode(nodes, column) for column in one_hot]
 
 
@@ -78,24 +74,22 @@ def _is_bag(columns: np.ndarray) -> bool:
 
 
 def _check_no_text(nodes: Table, columns: list[str]) -> None:
-    texts = {}  # an example for each column of text
-    for column in columns:
-        if nodes.is_text(column):
-            cells = nodes.texts(column)
-            row = first_true(cells.is_valid())
-            texts[column] = cells[row].as_py(), nodes.row_number(row)
-    for column, (text, row) in texts.items():
-        if has_comma(text):
+    texts = {}  # the first text of each column of text, and its row
+    for column in filter(nodes.is_text, columns):
+        cells = nodes.texts(column)
+        row = first_true(cells.is_valid())
+        texts[column] = text = f"{cells[row].as_py()!r} in row {nodes.row_number(row)}"
+        if has_comma(cells[row].as_py()):
             raise DatasetError(
-                f"{nodes.name}: the column {column!r} holds numbers with a comma ({text!r} in row {row}); write them "
-                "with a decimal point."
+                f"{nodes.name}: the column {column!r} holds numbers with a comma ({text}); write them with a decimal "
+                "point."
             )
     if texts:
-        first, (text, row) = next(iter(texts.items()))
+        first = next(iter(texts))
         which = f"column {first!r} holds" if len(texts) == 1 else f"columns {', '.join(map(repr, texts))} hold"
         raise DatasetError(
-            f"{nodes.name}: the {which} text ({text!r} in row {row}), but features are numbers; encode each value as "
-            f"a feature with `one_hot={list(texts)}`, or drop an irrelevant column with `ignore={[first]}`."
+            f"{nodes.name}: the {which} text ({texts[first]}), but features are numbers; encode each value as a feature "
+            f"with `one_hot={list(texts)}`, or drop an irrelevant column with `ignore={[first]}`."
         )
 
 

@@ -31,9 +31,9 @@ def read_npz(path: str | Path, name: str | None = None) -> Parts:
     path = Path(path)
     arrays = _Arrays(path)
     try:
-        if "adj_indptr" in arrays:
+        if "adj_indptr" in arrays.names:
             parts = _matrices(arrays)
-        elif "edges" in arrays:
+        elif "edges" in arrays.names:
             parts = _edge_list(arrays)
         else:
             raise DatasetError(
@@ -49,12 +49,11 @@ def read_npz(path: str | Path, name: str | None = None) -> Parts:
     except DatasetError:
         raise
     except (ValueError, IndexError, TypeError, KeyError, OverflowError) as error:
-        reason = str(error).rstrip(".")
-        raise DatasetError(f"The arrays of {path} do not fit together as a graph: {reason}.") from error
+        raise DatasetError(f"The arrays of {path} do not fit together as a graph: {str(error).rstrip('.')}.") from error
 
 
 def _matrices(arrays: _Arrays) -> dict[str, Any]:
-    sparse = "attr_indptr" in arrays
+    sparse = "attr_indptr" in arrays.names
     features = [Block(arrays.matrix("attr"))] if sparse else dense_features(arrays.find("attr_matrix"))
     return {"adjacency": arrays.matrix("adj"), "features": features, "labels": arrays["labels"]}
 
@@ -64,10 +63,9 @@ def _edge_list(arrays: _Arrays) -> dict[str, Any]:
     ends = pairs if pairs.ndim == 2 and pairs.shape[1] == 2 else pairs.T
     if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
         raise ValueError(f"edges must be pairs of node numbers, but have shape {pairs.shape}")
-    adjacency = one_way(ends[:, 0], ends[:, 1], len(labels))
     masks = [arrays.find(f"{part}_masks") for part in ("train", "val", "test")]
     return {
-        "adjacency": adjacency,
+        "adjacency": one_way(ends[:, 0], ends[:, 1], len(labels)),
         "features": dense_features(arrays.find("node_features")),
         "labels": labels,
         "masks": first_masks(masks, len(labels)),
@@ -86,11 +84,8 @@ class _Arrays:
         except DAMAGE as error:
             raise DatasetError(f"{path} is damaged, truncated or not an .npz file: {error}.") from None
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.names
-
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self:
+        if name not in self.names:
             raise DatasetError(f"{self.path} has no array {name!r}; it has {', '.join(self.names[:12])}.")
         try:
             return self.file[name]

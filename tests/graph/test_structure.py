@@ -1,7 +1,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data.structure import structural_features
+from ngcn.graph._features import structural_features
 
 
 def test_structure_of_large_graphs_means_the_same_everywhere() -> None:
