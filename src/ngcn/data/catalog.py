@@ -41,11 +41,6 @@ def is_path(name: str) -> bool:
 
 
 def find(name: str) -> Dataset:
-    """Return the row of a dataset.
-
-    >>> find("cora").nodes
-    2708
-    """
     if name not in DATASETS:
         near = get_close_matches(name, DATASETS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"the datasets are {', '.join(DATASETS)}."
@@ -76,13 +71,12 @@ def fetch(name: str) -> Path:
             f"{name} cannot be downloaded file by file: put {', '.join(dataset.files)} (they are in {dataset.source}) "
             f"into {location}, or set NGCN_DATA to a folder that has them in {dataset.folder}/."
         )
+    folder = Path(location)
     if available == "download":
         from ngcn.data._download import download
 
         folder = cache_folder() / dataset.folder
         download(dataset, folder)
-    else:
-        folder = Path(location)
     verify(dataset, folder)
     return folder
 

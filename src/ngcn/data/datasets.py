@@ -125,7 +125,8 @@ _DATASETS = (
     replace(
         _PPI,
         name="ppi-synthetic",
-        description="Synthetic features and labels on PPI's topology, to measure speed; its scores are not PPI results.",
+        description="Synthetic features and labels on PPI's topology, for speed and memory; its scores are not PPI "
+        "results.",
         files={"topology.npz": "2d466506d705ea48d009f14e79f20d0bd26694dbe420328fed80cbb2a5c0cd0b"},
         source="",
         reader="synthetic:make_ppi_like",

@@ -26,8 +26,10 @@ def feature_columns(nodes: Table, other: Sequence[str], one_hot: Sequence[str]) 
             raise DatasetError(f"The column {column!r} of {nodes.name} cannot be one-hot and something else at once.")
     plain = [column for column in nodes.column_names if column not in (*other, *one_hot)]
     _check_no_text(nodes, plain)
-    columns = [nodes.numbers(column, f"correct it, or train with `ignore={[column]}`.") for column in plain]
-    blocks = dense_features(np.column_stack(columns), plain) if plain else []
+    columns = np.empty((len(nodes), len(plain)), np.float32)
+    for place, column in enumerate(plain):
+        columns[:, place] = nodes.numbers(column, f"correct it, or train with `ignore={[column]}`.")
+    blocks = dense_features(columns, plain) if plain else []
     return blocks + [_encode(nodes, column) for column in one_hot]
 
 
@@ -88,8 +90,8 @@ def _check_no_text(nodes: Table, columns: list[str]) -> None:
         first = next(iter(texts))
         which = f"column {first!r} holds" if len(texts) == 1 else f"columns {', '.join(map(repr, texts))} hold"
         raise DatasetError(
-            f"{nodes.name}: the {which} text ({texts[first]}), but features are numbers; encode each value as a feature "
-            f"with `one_hot={list(texts)}`, or drop an irrelevant column with `ignore={[first]}`."
+            f"{nodes.name}: the {which} text ({texts[first]}), but features are numbers; encode each value as a "
+            f"feature with `one_hot={list(texts)}`, or drop an irrelevant column with `ignore={[first]}`."
         )
 
 

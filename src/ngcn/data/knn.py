@@ -43,12 +43,8 @@ class Neighbours:
             raise GraphError(f"A neighbour graph needs 1 neighbour or more for every node, not {neighbours}.")
         if X.shape[0] < 2:
             raise GraphError(f"A neighbour graph needs 2 nodes or more, but there is {X.shape[0]}.")
-        self.neighbours = neighbours
+        self.nodes, self.neighbours = X.shape[0], neighbours
         self.index = NearestNeighbors(metric=metric).fit(X)
-
-    @property
-    def nodes(self) -> int:
-        return self.index.n_samples_fit_
 
     def graph(self) -> sp.csr_array:
         """Return the symmetric links among the rows, without self-loops."""

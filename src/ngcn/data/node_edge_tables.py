@@ -18,8 +18,7 @@ from ngcn.data.table import Table, as_integers, first_true
 from ngcn.data.table_file import read_table
 from ngcn.errors import DatasetError
 
-SPLITS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
-Ends = tuple[np.ndarray, np.ndarray]  # sources and targets of the edges
+SPLITS = {None: UNKNOWN, "train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 
 
 def read_tables(
@@ -79,7 +78,7 @@ def parts_of_tables(
         adjacency=_adjacency(edges, source, target, len(ids)),
         features=blocks,
         masks=masks,
-        graph_of=_graph_of(nodes, columns["graph"], edges, (source, target)) if "graph" in columns else None,
+        graph_of=_graph_of(nodes, columns["graph"], edges, source, target) if "graph" in columns else None,
         node_ids=as_integers(ids),
         name=name,
         node_columns=sum(block.matrix.shape[1] for block in blocks if not block.sparse),
@@ -170,23 +169,23 @@ def _masks(nodes: Table, column: str, labelled: np.ndarray) -> Masks | None:
         return None
     parts = pc.utf8_lower(texts).to_pylist()
     for row, part in enumerate(parts):
-        if part is not None and part not in SPLITS:
+        if part not in SPLITS:
             raise nodes.error(row, column, f"{texts[row].as_py()!r} is not a split; use train, val, test or nothing.")
         if part is not None and not labelled[row]:
             raise nodes.error(row, column, f"a {part} node needs a label; label it, or leave its split empty.")
-    numbers = np.array([UNKNOWN if part is None else SPLITS[part] for part in parts])
+    numbers = np.array([SPLITS[part] for part in parts])
     return numbers == 0, numbers == 1, numbers == 2
 
 
-def _graph_of(nodes: Table, column: str, edges: Table, ends: Ends) -> np.ndarray:
+def _graph_of(nodes: Table, column: str, edges: Table, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     texts = nodes.texts(column)
     if texts.null_count:
         row = first_true(texts.is_null())
         raise nodes.error(row, column, f"the graph is missing; fill it in, or train with `ignore={[column]}`.")
     graph_of = texts.dictionary_encode().indices.to_numpy()
-    across = graph_of[ends[0]] != graph_of[ends[1]]
+    across = graph_of[source] != graph_of[target]
     if across.any():
         row = int(np.argmax(across))
-        names = " and ".join(repr(texts[int(end[row])].as_py()) for end in ends)
+        names = " and ".join(repr(texts[int(end[row])].as_py()) for end in (source, target))
         raise edges.error(row, edges.need("source"), f"the edge is between the graphs {names}; remove it.")
     return graph_of

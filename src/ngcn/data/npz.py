@@ -90,12 +90,10 @@ class _Arrays:
         try:
             return self.file[name]
         except DAMAGE as error:
+            what = f"is damaged: {error}."
             if "allow_pickle" in str(error):
-                raise DatasetError(
-                    f"The array {name!r} of {self.path} holds Python objects, which could run code when loaded; "
-                    "save it as plain numbers."
-                ) from None
-            raise DatasetError(f"The array {name!r} of {self.path} is damaged: {error}.") from None
+                what = "holds Python objects, which could run code when loaded; save it as plain numbers."
+            raise DatasetError(f"The array {name!r} of {self.path} {what}") from None
 
     def find(self, name: str) -> Any:
         return self[name] if name in self.names else None

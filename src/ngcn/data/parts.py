@@ -79,14 +79,15 @@ def first_masks(parts: Sequence[np.ndarray | None], nodes: int) -> Masks | None:
     """
     if parts[0] is None:
         return None
-    masks = []
-    for given in parts:
-        part = np.zeros(nodes, bool) if given is None else given
-        rows = np.atleast_2d(part)
-        rows = rows if rows.shape[1] == nodes else rows.T
-        if rows.ndim != 2 or rows.shape[1] != nodes:
-            raise GraphError(f"A split has shape {part.shape}; it needs a row with an entry for each of {nodes} nodes.")
-        masks.append(rows[0].astype(bool))
+    masks = np.zeros((3, nodes), bool)
+    for mask, part in zip(masks, parts, strict=True):
+        if part is not None:
+            rows = np.atleast_2d(part)
+            rows = rows if rows.shape[1] == nodes else rows.T
+            if rows.ndim != 2 or rows.shape[1] != nodes:
+                shape = f"shape {part.shape}"
+                raise GraphError(f"A split has {shape}; it needs a row with an entry for each of {nodes} nodes.")
+            mask[:] = rows[0]
     return masks[0], masks[1], masks[2]
 
 
@@ -101,13 +102,7 @@ def one_way(sources: np.ndarray, targets: np.ndarray, nodes: int, weights: np.nd
 
 
 def both_ways(sources: np.ndarray, targets: np.ndarray, nodes: int) -> sp.csr_array:
-    """Return the symmetric 0/1 adjacency of undirected edges. Edges may be repeated in either direction.
-
-    Example:
-        >>> both_ways(np.array([0, 1, 0]), np.array([1, 0, 1]), nodes=2).toarray()
-        array([[0., 1.],
-               [1., 0.]], dtype=float32)
-    """
+    """Return the symmetric 0/1 adjacency of undirected edges. Edges may be repeated in either direction."""
     adjacency = one_way(sources, targets, nodes)
     adjacency = adjacency + adjacency.T
     adjacency.data[:] = 1

@@ -88,12 +88,6 @@ def draw_split(labelled: np.ndarray, labels: np.ndarray | None, seed: int = 0) -
 
     The first node of a class goes to training, the second to validation. For multi-label nodes (``labels`` is a 0/1
     matrix or None) the draw ignores classes; then one node of each label that training lacks moves to training.
-
-    Example:
-        >>> classes = np.repeat([0, 1, -1], [4, 8, 3])
-        >>> train, val, test = draw_split(classes >= 0, classes)
-        >>> [np.bincount(classes[mask]).tolist() for mask in (train, val, test)]
-        [[2, 4], [1, 2], [1, 2]]
     """
     random = np.random.default_rng(seed)
     masks = np.zeros((3, len(labelled)), bool)
@@ -118,14 +112,7 @@ def draw_graphs(graph_of: np.ndarray, labelled: np.ndarray, seed: int = 0) -> Ma
 
 
 def hold_out(train: np.ndarray, labels: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return a quarter of the training nodes (of each class, unless multi-label) as validation nodes, after the others.
-
-    Example:
-        >>> classes = np.repeat([0, 1], [8, 4])
-        >>> train, val = hold_out(np.ones(12, bool), classes)
-        >>> np.bincount(classes[train]), np.bincount(classes[val])
-        (array([6, 3]), array([2, 1]))
-    """
+    """Return a quarter of the training nodes (of each class, unless multi-label) as validation nodes, after the others."""
     half, quarter, last = draw_split(train, labels if labels.ndim == 1 else None, seed)
     masks = np.stack((half | quarter, last) if last.any() else (half, quarter))
     _move_missing_labels(masks, labels)

@@ -57,14 +57,11 @@ def _parquet(content: bytes, path: Path) -> pa.Table:
 
 
 def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
+    _check_encoding(content, path)
     try:
         separator = "\t" if ".tsv" in path.suffixes else _separator(content)
         lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
         names = next(filter(None, csv.reader(lines, delimiter=separator, strict=True)), [])
-    except UnicodeDecodeError:
-        raise _not_utf8(content, path) from None
     except csv.Error:
         raise DatasetError(
             f"{path}: the quotation marks of its first line do not match; close them, or double those inside a name."
@@ -76,8 +73,6 @@ def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
     try:
         return pa.csv.read_csv(pa.BufferReader(content), read, parse, convert)
     except pa.ArrowInvalid as error:
-        if "UTF8" in str(error):
-            raise _not_utf8(content, path) from None
         reason = str(error).splitlines()[0].removeprefix("CSV parse error: ").removeprefix("Row ").rstrip(".")
         reason = re.sub(r"^#(\d+)", lambda row: f"#{count_blank(int(row[1]), blank_rows)}", reason)
         raise DatasetError(
@@ -104,10 +99,11 @@ def _blank_rows(content: bytes) -> list[int]:
     return blank
 
 
-def _not_utf8(content: bytes, path: Path) -> DatasetError:
+def _check_encoding(content: bytes, path: Path) -> None:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
         row = content.count(b"\n", 0, error.start) + 1
-        return DatasetError(f"{path}, row {row}: a character is not in UTF-8; save the file in UTF-8.")
-    return DatasetError(f"{path} is not text in UTF-8; save it in UTF-8.")
+        raise DatasetError(f"{path}, row {row}: a character is not in UTF-8; save the file in UTF-8.") from None

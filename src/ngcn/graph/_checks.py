@@ -1,4 +1,4 @@
-"""Validate and convert the fields of a `Graph`."""
+"""Validate and convert the fields of a `Graph`; check data that are to be trained on."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data.parts import UNKNOWN, Matrix
-from ngcn.errors import GraphError
+from ngcn.data.parts import UNKNOWN, Matrix, Parts, log
+from ngcn.errors import DatasetError, GraphError
+
+FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
+NO_LABEL = ("na", "nan", "null", "none", "unknown", "?", "-1")
 
 
 def adjacency_matrix(given: Any) -> sp.csr_array:
     if not sp.issparse(given):
         given = np.asarray(given)
-    if given.ndim != 2:
-        raise GraphError(f"The adjacency must be a matrix, but it has {given.ndim} dimension(s).")
-    rows, columns = given.shape
-    if rows != columns:
-        raise GraphError(f"The adjacency must be square, but it is {rows} x {columns}.")
-    if rows == 0:
+    if given.ndim != 2 or given.shape[0] != given.shape[1]:
+        raise GraphError(f"The adjacency must be a square matrix, but it has shape {given.shape}.")
+    if given.shape[0] == 0:
         raise GraphError("The graph has no nodes.")
     adjacency = _csr(given, "An edge leads to node {bad}, but the nodes are numbered 0 to {last}.")
     _check_finite(adjacency, "edge weight", "edge from node {} to node {}")
@@ -53,10 +53,8 @@ def feature_matrix(given: Any, nodes: int) -> Matrix:
 def label_array(given: object, nodes: int) -> np.ndarray:
     labels = np.array(given)
     if labels.ndim not in (1, 2) or labels.shape[0] != nodes:
-        raise GraphError(
-            f"The labels must have one entry (or one row, for multi-label) for each of the {nodes} nodes, "
-            f"but have shape {labels.shape}."
-        )
+        shape = f"shape {labels.shape}"
+        raise GraphError(f"The labels need one entry or row for each of the {nodes} nodes, but have {shape}.")
     if labels.ndim == 2:
         if not np.isin(labels, (0, 1)).all():
             raise GraphError("Multi-label labels must be a matrix of zeros and ones.")
@@ -126,6 +124,56 @@ def check_split(masks: Mapping[str, np.ndarray], labels: np.ndarray) -> None:
                 f"{unlabelled.sum()} {split} node(s) have no label, node {int(np.argmax(unlabelled))} the first of "
                 f"them; label them or remove them from the {split} split."
             )
+
+
+def check_labels(parts: Parts) -> None:
+    """Raise an error if there are too few labels or classes; warn about those that may not be intended."""
+    at = parts.describe_labels()
+    if not parts.labelled.any():
+        raise DatasetError(f"{at}: no node has a label; training needs some of each class.")
+    if parts.labels.ndim == 2:
+        _warn_about_class_names(parts, at)
+        return
+    classes, counts = np.unique(parts.labels[parts.labelled], return_counts=True)
+    name, share = _class_name(parts, classes[counts.argmax()]), counts.max() / counts.sum()
+    if len(classes) < 2:
+        raise DatasetError(f"{at}: all labels are {name!r}; training needs two classes.")
+    _warn_about_class_names(parts, at)
+    if share > 0.8:
+        log.warning(
+            f"{parts.name}: {100 * share:.0f} % of the labels are {name!r}; always predicting it has the same accuracy."
+        )
+
+
+def _warn_about_class_names(parts: Parts, at: str) -> None:
+    names = parts.class_names if parts.label_at else ()
+    if unknown := [name for name in names if name.lower() in NO_LABEL]:
+        log.warning(f"{at}: {unknown[0]!r} is read as a class; leave the cell empty if the label is unknown.")
+    if parts.labels.ndim == 1 and (several := [name for name in names if "|" in name]):
+        log.warning(f"{at}: {several[0]!r} is read as one class; `multilabel=True` would read several labels.")
+
+
+def warn_about_few(val: np.ndarray) -> None:
+    if val.sum() < FEW:
+        few = "1 validation node is" if val.sum() == 1 else f"{val.sum()} validation nodes are"
+        log.warning(f"{few} too few to choose a step reliably; label or use more nodes for validation.")
+
+
+def check_training_classes(parts: Parts, train: np.ndarray) -> None:
+    """Raise an error if no training node has some label."""
+    rows, classes = np.arange(parts.nodes), parts.labels  # of every label of every node
+    if parts.labels.ndim == 2:
+        rows, classes = np.nonzero(parts.labels)
+    for c in np.setdiff1d(classes, np.append(classes[train[rows]], UNKNOWN)):
+        node = int(rows[classes == c].min())
+        raise DatasetError(
+            f"{parts.describe_labels(node)}: no training node has the label {_class_name(parts, c)!r}, so it cannot be "
+            "learned; put a node that has it into the training split, or remove the label."
+        )
+
+
+def _class_name(parts: Parts, number: int) -> str:
+    return str(number if parts.class_names is None else parts.class_names[number])
 
 
 def _csr(given: Any, out_of_range: str) -> sp.csr_array:

@@ -14,7 +14,7 @@ from ngcn.data.files import read
 from ngcn.data.parts import UNKNOWN, Masks, Parts, log
 from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class, random_split
 from ngcn.errors import DatasetError, GraphError
-from ngcn.graph import _training_checks as check
+from ngcn.graph import _checks as check
 from ngcn.graph._features import features_for_model, features_for_training
 from ngcn.graph.graph import Graph
 
