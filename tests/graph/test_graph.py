@@ -40,7 +40,7 @@ def edge(weight: float) -> sp.csr_array:
 WRONG = {
     "feature names too few": ({"feature_names": ["a", "b"]}, "3 features, but 2 feature names"),
     "feature names alike": ({"feature_names": ["a", "b", "a"]}, "'a' is used for more than one feature"),
-    "no matrix": ({"adjacency": np.ones(NODES)}, "must be a matrix, but it has 1 dimension"),
+    "no matrix": ({"adjacency": np.ones(NODES)}, "must be a square matrix"),
     "not square": ({"adjacency": np.ones((NODES, 3))}, r"must be a square matrix, .* shape \(4, 3\)"),
     "no nodes": ({"adjacency": np.ones((0, 0))}, "no nodes"),
     "edge out of range": ({"adjacency": compressed(sp.csr_array, 1, 7)}, "leads to node 7, .* numbered 0 to 3"),
@@ -55,7 +55,7 @@ WRONG = {
     "features NaN": ({"features": np.where(np.eye(NODES), np.nan, 0)}, "4 feature.* first at node 0, feature 0"),
     "features sparse infinite": ({"features": edge(np.inf)}, "1 feature.* first at node 2, feature 3"),
     "features out of range": ({"features": compressed(sp.csr_array, 9)}, "entry in row or column 9, .* last one is 3"),
-    "labels too few": ({"labels": [0, 1]}, r"each of the 4 nodes, but have shape \(2,\)"),
+    "labels too few": ({"labels": [0, 1]}, r"each of 4 nodes, but have shape \(2,\)"),
     "labels a number": ({"labels": 1}, r"but have shape \(\)"),
     "labels of three dimensions": ({"labels": np.zeros((NODES, 1, 1))}, r"but have shape \(4, 1, 1\)"),
     "labels fractional": ({"labels": [0, 0.5, 1, 1]}, "whole class numbers"),
@@ -99,6 +99,7 @@ def test_fills_in_names() -> None:
     assert graph.node_ids.tolist() == [0, 1, 2, 3]
     assert graph.class_names == ("0", "1")
     assert Graph(**{**good(), "labels": np.zeros((NODES, 3))}).class_names == ("0", "1", "2")
+    assert Graph(**good(), class_names=np.array(["a", "b"])).class_names == ("a", "b")
 
 
 def test_multilabel_needs_no_label_on_a_node() -> None:

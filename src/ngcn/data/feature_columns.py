@@ -80,12 +80,10 @@ def _check_no_text(nodes: Table, columns: list[str]) -> None:
     for column in filter(nodes.is_text, columns):
         cells = nodes.texts(column)
         row = first_true(cells.is_valid())
-        texts[column] = text = f"{cells[row].as_py()!r} in row {nodes.row_number(row)}"
-        if has_comma(cells[row].as_py()):
-            raise DatasetError(
-                f"{nodes.name}: the column {column!r} holds numbers with a comma ({text}); write them with a decimal "
-                "point."
-            )
+        text = cells[row].as_py()
+        texts[column] = f"{text!r} in row {nodes.row_number(row)}"
+        if has_comma(text):
+            raise nodes.error(row, column, f"{text!r} is a number with a comma; write all with a decimal point.")
     if texts:
         first = next(iter(texts))
         which = f"column {first!r} holds" if len(texts) == 1 else f"columns {', '.join(map(repr, texts))} hold"

@@ -61,13 +61,12 @@ def read_graphsage(folder: str | Path, name: str = "ppi") -> Parts:
 
 
 def _adjacency(links: list[dict[str, Any]], ids: list[Any]) -> sp.csr_array:
-    nodes = len(ids)
     ends = [link[end] for end in ("source", "target") for link in links]
-    if not all(type(end) is int and 0 <= end < nodes for end in ends):
+    if not all(type(end) is int and 0 <= end < len(ids) for end in ends):
         position = {node: number for number, node in enumerate(ids)}
         ends = [position[end] for end in ends]
     sources, targets = np.array(ends, np.int64).reshape(2, -1)
-    return both_ways(sources, targets, nodes)
+    return both_ways(sources, targets, len(ids))
 
 
 def _read_json(path: Path) -> Any:

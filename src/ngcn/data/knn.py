@@ -52,10 +52,5 @@ class Neighbours:
         return sp.csr_array(links.maximum(links.T), dtype=np.float32)
 
     def links(self, X: np.ndarray | sp.csr_array) -> sp.csr_array:
-        """Return ``(new, nodes)``: the nearest rows of the index for each row of another X.
-
-        Example:
-            >>> Neighbours(np.array([[0.0], [1.0], [5.0]]), neighbours=2).links(np.array([[4.0]])).toarray()
-            array([[0., 1., 1.]], dtype=float32)
-        """
+        """Return ``(new, nodes)``: the nearest rows of the index for each row of another X."""
         return sp.csr_array(self.index.kneighbors_graph(X, min(self.neighbours, self.nodes)), dtype=np.float32)

@@ -59,12 +59,7 @@ class Parts:
 
 
 def number_classes(labels: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Return class numbers for an array of class names, and the sorted names. None, nan and "" are unknown.
-
-    Example:
-        >>> number_classes(np.array(["dog", "", "cat"]))
-        (array([ 1, -1,  0]), ['cat', 'dog'])
-    """
+    """Return class numbers for an array of class names, and the sorted names. None, nan and "" are unknown."""
     labels = labels.astype(str) if labels.dtype.kind == "S" else labels
     texts = ["" if label is None or label != label else str(label) for label in labels.tolist()]
     names = sorted(set(texts) - {""})

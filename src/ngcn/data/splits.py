@@ -38,7 +38,7 @@ def random_split(
 ) -> Masks:
     """Draw ``per_class`` training nodes of every class, then validation and test nodes from the other labelled nodes.
 
-    If fewer than ``val + test`` labelled nodes are left, all of them are used, in that proportion.
+    The latter are drawn whatever their labels. If too few are left, all of them are used, in the same proportion.
 
     Args:
         labels: ``(nodes,)`` class numbers, -1 for unknown.
@@ -58,13 +58,14 @@ def random_split(
     if min(per_class, val, test) < 1:
         raise DatasetError(f"A split needs 1 node or more of each kind, but got {per_class=}, {val=}, {test=}.")
     known = labels != UNKNOWN
+    needed = f"The split needs {per_class} training nodes per class"
+    if not known.any():
+        raise DatasetError(f"{needed}, but no node is labelled.")
     classes, sizes = np.unique(labels[known], return_counts=True)
-    scarce = "" if len(sizes) else "no node is labelled"
-    if len(sizes) and sizes.min() < per_class:
+    if sizes.min() < per_class:
         rarest = classes[sizes.argmin()]
-        scarce = f"class {class_names[rarest] if class_names else rarest} has {sizes.min()}"
-    if scarce:
-        raise DatasetError(f"The split needs {per_class} training nodes per class, but {scarce}; use a smaller number.")
+        name = class_names[rarest] if class_names else rarest
+        raise DatasetError(f"{needed}, but class {name} has {sizes.min()}; use a smaller number.")
 
     random = np.random.default_rng(seed)
     masks = np.zeros((3, len(labels)), bool)
@@ -75,10 +76,8 @@ def random_split(
         val = round(len(rest) * val / (val + test))
         test = len(rest) - val
         if not (val and test):
-            raise DatasetError(
-                f"With {per_class} training nodes per class, {len(rest)} labelled node(s) are left, too few for "
-                "validation and test; use a smaller number."
-            )
+            left = f"{len(rest)} labelled node(s) are left for validation and test"
+            raise DatasetError(f"With {per_class} training nodes per class, {left}; use a smaller number.")
     masks[1, rest[:val]] = masks[2, rest[val : val + test]] = True
     return masks[0], masks[1], masks[2]
 
@@ -112,7 +111,7 @@ def draw_graphs(graph_of: np.ndarray, labelled: np.ndarray, seed: int = 0) -> Ma
 
 
 def hold_out(train: np.ndarray, labels: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Return a quarter of the training nodes (of each class, unless multi-label) as validation nodes, after the others."""
+    """Return masks: three quarters of the training nodes (of each class, unless multi-label), and the last quarter."""
     half, quarter, last = draw_split(train, labels if labels.ndim == 1 else None, seed)
     masks = np.stack((half | quarter, last) if last.any() else (half, quarter))
     _move_missing_labels(masks, labels)

@@ -82,9 +82,7 @@ class Table:
         try:
             texts = pc.utf8_trim_whitespace(_integers_if_whole(cells).cast(pa.string()))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise DatasetError(
-                f"{self.name}: the column {column!r} holds {cells.type} values; text or numbers are expected."
-            ) from None
+            raise DatasetError(f"{self.at(column)}: text or numbers are expected, not {cells.type} values.") from None
         return pc.if_else(pc.equal(texts, ""), None, texts)
 
     def ids(self, column: str) -> pa.Array:
@@ -128,10 +126,8 @@ class Table:
             what = "is too large a number" if np.isfinite(values[row]) else "is not a finite number"
             raise self.error(row, column, f"{values[row]:g} {what}; {remedy}")
         if len(values) and np.ptp(single) == 0 and np.ptp(values) > 1e-11 * abs(values[0]):  # less is rounding
-            log.warning(
-                f"{self.at(column)}: the numbers are so large and so close together that single precision cannot tell "
-                f"them apart; subtract {values.min():.12g} from each."
-            )
+            remedy = f"subtract {values.min():.12g} from each"
+            log.warning(f"{self.at(column)}: single precision cannot tell such large numbers apart; {remedy}.")
         return single
 
     def _parse_numbers(self, column: str, remedy: str) -> pa.Array:

@@ -63,9 +63,8 @@ def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
         lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
         names = next(filter(None, csv.reader(lines, delimiter=separator, strict=True)), [])
     except csv.Error:
-        raise DatasetError(
-            f"{path}: the quotation marks of its first line do not match; close them, or double those inside a name."
-        ) from None
+        what = "the quotation marks of its first line do not match; close them, or double those inside a name."
+        raise DatasetError(f"{path}: {what}") from None
     parse = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in content)
     # One thread: only then does Arrow report the row of an error, and a process may exit right after reading.
     read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=False)
@@ -75,9 +74,8 @@ def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
     except pa.ArrowInvalid as error:
         reason = str(error).splitlines()[0].removeprefix("CSV parse error: ").removeprefix("Row ").rstrip(".")
         reason = re.sub(r"^#(\d+)", lambda row: f"#{count_blank(int(row[1]), blank_rows)}", reason)
-        raise DatasetError(
-            f"{path} is not a table, row {reason}; each row needs a cell for each column of the first line."
-        ) from None
+        remedy = "each row needs a cell for each column of the first line"
+        raise DatasetError(f"{path} is not a table, row {reason}; {remedy}.") from None
 
 
 def _separator(content: bytes) -> str:

@@ -5,14 +5,5 @@ from ngcn.errors import GraphError
 from ngcn.graph.assemble import Schema, for_model, for_training, load_dataset, load_for_model, quietly
 from ngcn.graph.graph import Graph
 
-__all__ = [
-    "UNKNOWN",
-    "Graph",
-    "GraphError",
-    "Schema",
-    "for_model",
-    "for_training",
-    "load_dataset",
-    "load_for_model",
-    "quietly",
-]
+__all__ = ["UNKNOWN", "Graph", "GraphError", "Schema"]
+__all__ += ["for_model", "for_training", "load_dataset", "load_for_model", "quietly"]

@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from ngcn.data.parts import UNKNOWN, Matrix, Parts, log
 from ngcn.errors import DatasetError, GraphError
 
-FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
 NO_LABEL = ("na", "nan", "null", "none", "unknown", "?", "-1")
 
 
@@ -53,8 +52,7 @@ def feature_matrix(given: Any, nodes: int) -> Matrix:
 def label_array(given: object, nodes: int) -> np.ndarray:
     labels = np.array(given)
     if labels.ndim not in (1, 2) or labels.shape[0] != nodes:
-        shape = f"shape {labels.shape}"
-        raise GraphError(f"The labels need one entry or row for each of the {nodes} nodes, but have {shape}.")
+        raise GraphError(f"The labels need an entry or a row for each of {nodes} nodes, but have shape {labels.shape}.")
     if labels.ndim == 2:
         if not np.isin(labels, (0, 1)).all():
             raise GraphError("Multi-label labels must be a matrix of zeros and ones.")
@@ -72,9 +70,8 @@ def label_array(given: object, nodes: int) -> np.ndarray:
 def mask_array(given: object, nodes: int, split: str) -> np.ndarray:
     mask = np.array(given)
     if mask.shape != (nodes,) or mask.dtype != bool:
-        raise GraphError(
-            f"The {split} mask must be {nodes} booleans, one per node, but is {mask.dtype} with shape {mask.shape}."
-        )
+        found = f"{mask.dtype} with shape {mask.shape}"
+        raise GraphError(f"The {split} mask must be {nodes} booleans, one per node, but is {found}.")
     return mask
 
 
@@ -95,7 +92,7 @@ def class_name_tuple(given: Sequence[str] | None, labels: np.ndarray) -> tuple[s
     if labels.ndim == 2:
         return name_tuple(given, labels.shape[1], "class", "classes")
     used = int(labels.max(initial=UNKNOWN)) + 1
-    return name_tuple(given, max(used, len(given or ())), "class", "classes")
+    return name_tuple(given, used if given is None else max(used, len(given)), "class", "classes")
 
 
 def name_tuple(given: Sequence[str] | None, number: int, what: str, plural: str) -> tuple[str, ...]:
@@ -151,12 +148,6 @@ def _warn_about_class_names(parts: Parts, at: str) -> None:
         log.warning(f"{at}: {unknown[0]!r} is read as a class; leave the cell empty if the label is unknown.")
     if parts.labels.ndim == 1 and (several := [name for name in names if "|" in name]):
         log.warning(f"{at}: {several[0]!r} is read as one class; `multilabel=True` would read several labels.")
-
-
-def warn_about_few(val: np.ndarray) -> None:
-    if val.sum() < FEW:
-        few = "1 validation node is" if val.sum() == 1 else f"{val.sum()} validation nodes are"
-        log.warning(f"{few} too few to choose a step reliably; label or use more nodes for validation.")
 
 
 def check_training_classes(parts: Parts, train: np.ndarray) -> None:

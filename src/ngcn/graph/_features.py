@@ -53,10 +53,7 @@ def structural_features(adjacency: sp.csr_array, identity: bool | None = None) -
     have names, and the same meaning on every graph.
 
     Example:
-        >>> triangle = sp.csr_array(1 - np.eye(3))
-        >>> structural_features(triangle)[0].toarray()[1]
-        array([0., 1., 0.], dtype=float32)
-        >>> features, names = structural_features(triangle, identity=False)
+        >>> features, names = structural_features(sp.csr_array(1 - np.eye(3)), identity=False)
         >>> features.shape, names[:3]
         ((3, 10), ['degree', 'return', 'degree 1 away'])
     """

@@ -18,17 +18,16 @@ from ngcn.graph import _checks as check
 from ngcn.graph._features import features_for_model, features_for_training
 from ngcn.graph.graph import Graph
 
+FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
+
 
 class Schema(NamedTuple):
-    """The names that a trained model knows.
-
-    ``node_columns`` is that of the graph it was trained on, see :class:`Graph`; 0 if unknown.
-    """
+    """The names that a trained model knows."""
 
     class_names: Sequence[str]
     feature_names: Sequence[str]
     multilabel: bool = False
-    node_columns: int = 0
+    node_columns: int = 0  # of the graph that it was trained on; 0 if unknown
 
 
 def load_dataset(name: str, *, split: str = "given", seed: int = 0, **files: Any) -> Graph:
@@ -159,7 +158,9 @@ def _complete(parts: Parts, masks: Masks | None, split: str, seed: int) -> Masks
             )
         drawn = f"{val.sum()} training nodes, drawn with seed {seed}"
         log.warning(f"{parts.name} has no validation nodes: {drawn}, are used for validation.")
-    check.warn_about_few(val)
+    if val.sum() < FEW:
+        few = "1 validation node is" if val.sum() == 1 else f"{val.sum()} validation nodes are"
+        log.warning(f"{few} too few to choose a step reliably; label or use more nodes for validation.")
     return train, val, test
 
 

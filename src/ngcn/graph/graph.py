@@ -17,8 +17,6 @@ from ngcn.data.parts import UNKNOWN
 from ngcn.errors import DatasetError
 from ngcn.graph import _checks as checked
 
-PathLike = str | Path
-
 
 @dataclass(frozen=True, eq=False)
 class Graph:
@@ -110,7 +108,9 @@ class Graph:
         return replace(self, adjacency=self.adjacency[order][:, order], node_ids=self.node_ids[order], **per_node)
 
     @classmethod
-    def from_tables(cls, nodes: PathLike, edges: PathLike, feature_table: PathLike | None = None, **how: Any) -> Graph:
+    def from_tables(
+        cls, nodes: str | Path, edges: str | Path, feature_table: str | Path | None = None, **how: Any
+    ) -> Graph:
         """Read CSV, TSV or Parquet files.
 
         ``how`` are the arguments of :func:`~ngcn.data.node_edge_tables.parts_of_tables` and, here and in the methods
