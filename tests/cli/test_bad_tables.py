@@ -64,11 +64,11 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     ),
     "comma in numbers": (
         {"nodes.csv": "id;label;age\na;x;1,5\nb;y;2,5\n", "edges.csv": "source;target\na;b\n"},
-        ["nodes.csv: the column 'age' holds numbers with a comma ('1,5' in row 2); write them with a decimal point"],
+        ["nodes.csv, row 2, column 'age': '1,5' is a number with a comma; write all with a decimal point"],
     ),
     "comma in numbers beside text": (
         {"nodes.csv": "id;label;town;age\na;x;Rome;1,5\nb;y;Oslo;2,5\n", "edges.csv": "source;target\na;b\n"},
-        ["nodes.csv: the column 'age' holds numbers with a comma ('1,5' in row 2); write them with a decimal point"],
+        ["nodes.csv, row 2, column 'age': '1,5' is a number with a comma; write all with a decimal point"],
     ),
     "comma in weights": (
         {"edges.csv": "source;target;weight\na;b;2,5\n"},

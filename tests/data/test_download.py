@@ -138,15 +138,15 @@ def test_a_cache_that_cannot_be_written(clean: Path, tiny_dataset: Callable) -> 
         fetch("tiny")
 
 
-def test_writes_are_whole_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "file"
-    path.write_bytes(b"before")
-
+def test_writes_are_whole_or_not_at_all(
+    clean: Path, index: Callable, tiny_dataset: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def fail(*_: object) -> None:
         raise OSError("power cut")
 
-    monkeypatch.setattr(Path, "replace", fail)
-    with pytest.raises(OSError, match="power cut"):
-        downloads._write(path, b"after")
-    assert path.read_bytes() == b"before"
-    assert list(tmp_path.iterdir()) == [path]
+    tiny_dataset(NOBODY)
+    index()
+    monkeypatch.setattr("shutil.move", fail)
+    with pytest.raises(DatasetError, match=r"cannot be stored in .*: power cut"):
+        fetch("tiny")
+    assert not list((clean / "planetoid").iterdir())

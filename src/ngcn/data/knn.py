@@ -43,12 +43,8 @@ class Neighbours:
             raise GraphError(f"A neighbour graph needs 1 neighbour or more for every node, not {neighbours}.")
         if X.shape[0] < 2:
             raise GraphError(f"A neighbour graph needs 2 nodes or more, but there is {X.shape[0]}.")
-        self.neighbours = neighbours
+        self.nodes, self.neighbours = X.shape[0], neighbours
         self.index = NearestNeighbors(metric=metric).fit(X)
-
-    @property
-    def nodes(self) -> int:
-        return self.index.n_samples_fit_
 
     def graph(self) -> sp.csr_array:
         """Return the symmetric links among the rows, without self-loops."""
@@ -56,10 +52,5 @@ class Neighbours:
         return sp.csr_array(links.maximum(links.T), dtype=np.float32)
 
     def links(self, X: np.ndarray | sp.csr_array) -> sp.csr_array:
-        """Return ``(new, nodes)``: the nearest rows of the index for each row of another X.
-
-        Example:
-            >>> Neighbours(np.array([[0.0], [1.0], [5.0]]), neighbours=2).links(np.array([[4.0]])).toarray()
-            array([[0., 1., 1.]], dtype=float32)
-        """
+        """Return ``(new, nodes)``: the nearest rows of the index for each row of another X."""
         return sp.csr_array(self.index.kneighbors_graph(X, min(self.neighbours, self.nodes)), dtype=np.float32)

@@ -12,15 +12,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ngcn.data._edges import one_way
 from ngcn.data.feature_columns import feature_columns, sparse_features, too_many_values
-from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, Problem, log
+from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way
 from ngcn.data.table import Table, as_integers, first_true
 from ngcn.data.table_file import read_table
 from ngcn.errors import DatasetError
 
-SPLITS = {"train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
-Ends = tuple[np.ndarray, np.ndarray]  # sources and targets of the edges
+SPLITS = {None: UNKNOWN, "train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 
 
 def read_tables(
@@ -58,32 +56,34 @@ def parts_of_tables(
         multilabel: whether a label is a list separated by ``|``; ``|`` alone is an empty list.
     """
     ids = _node_ids(nodes)
-    columns, problems = _special_columns(nodes, label, ignore)
+    columns, training_error = _special_columns(nodes, label, ignore)
     source, target = (edges.places(edges.need(end), ids, nodes.name) for end in ("source", "target"))
     blocks: list[Block] = []
+    feature_error = None
     try:
         blocks += feature_columns(nodes, list(columns.values()), one_hot)
         if feature_table is not None:
             blocks.append(sparse_features(feature_table, nodes, ids))
-        problems += [Problem(error, training_only=True) for error in too_many_values(nodes, blocks)]
+        training_error = training_error or too_many_values(nodes, blocks)
     except DatasetError as error:  # a missing label column matters more: this may be the text of the labels
-        problems.append(Problem(error))
-    labels: dict[str, Any] = {}
-    if "label" in columns:
-        labels = _labels(nodes, columns["label"], multilabel)
+        feature_error = error
+    labels = _labels(nodes, columns["label"], multilabel) if "label" in columns else {}
+    masks = None
     if "split" in columns:
         try:
-            labels["masks"] = _masks(nodes, columns["split"], labels.get("labelled", np.zeros(len(ids), bool)))
+            masks = _masks(nodes, columns["split"], labels.get("labelled", np.zeros(len(ids), bool)))
         except DatasetError as error:
-            problems.append(Problem(error, training_only=True))
+            training_error = training_error or feature_error or error
     return Parts(
         adjacency=_adjacency(edges, source, target, len(ids)),
         features=blocks,
-        graph_of=_graph_of(nodes, columns["graph"], edges, (source, target)) if "graph" in columns else None,
+        masks=masks,
+        graph_of=_graph_of(nodes, columns["graph"], edges, source, target) if "graph" in columns else None,
         node_ids=as_integers(ids),
         name=name,
         node_columns=sum(block.matrix.shape[1] for block in blocks if not block.sparse),
-        problems=problems,
+        error=feature_error,
+        training_error=training_error,
         **labels,
     )
 
@@ -102,16 +102,16 @@ def _node_ids(nodes: Table) -> pa.Array:
     return ids
 
 
-def _special_columns(nodes: Table, label: str, ignore: Sequence[str]) -> tuple[dict[str, str], list[Problem]]:
-    """Return the columns that are not features, by their purpose, and errors about those that training needs."""
-    problems = []
+def _special_columns(nodes: Table, label: str, ignore: Sequence[str]) -> tuple[dict[str, str], DatasetError | None]:
+    """Return the columns that are not features, by their purpose, and an error if training lacks one of them."""
+    missing = None
     found = {"id": nodes.need("id")}
     wanted = [(f"ignored {column}", column, "use one of these for `ignore`.") for column in ignore]
     for purpose, column, remedy in (*wanted, ("label", label, "add it, or use another column with `label='COLUMN'`.")):
         try:
             found[purpose] = nodes.need(column, remedy)
         except DatasetError as error:
-            problems.append(Problem(error, training_only=True))
+            missing = missing or error
     ignored = [column for purpose, column in found.items() if purpose.startswith("ignored ")]
     for purpose in ("id", "label"):
         if found.get(purpose) in ignored:
@@ -120,7 +120,7 @@ def _special_columns(nodes: Table, label: str, ignore: Sequence[str]) -> tuple[d
     for purpose in ("split", "graph"):
         if (there := nodes.find(purpose)) and there not in ignored:
             found[purpose] = there
-    return found, problems
+    return found, missing
 
 
 def _adjacency(edges: Table, source: np.ndarray, target: np.ndarray, nodes: int) -> sp.csr_array:
@@ -169,23 +169,23 @@ def _masks(nodes: Table, column: str, labelled: np.ndarray) -> Masks | None:
         return None
     parts = pc.utf8_lower(texts).to_pylist()
     for row, part in enumerate(parts):
-        if part is not None and part not in SPLITS:
+        if part not in SPLITS:
             raise nodes.error(row, column, f"{texts[row].as_py()!r} is not a split; use train, val, test or nothing.")
         if part is not None and not labelled[row]:
             raise nodes.error(row, column, f"a {part} node needs a label; label it, or leave its split empty.")
-    numbers = np.array([UNKNOWN if part is None else SPLITS[part] for part in parts])
+    numbers = np.array([SPLITS[part] for part in parts])
     return numbers == 0, numbers == 1, numbers == 2
 
 
-def _graph_of(nodes: Table, column: str, edges: Table, ends: Ends) -> np.ndarray:
+def _graph_of(nodes: Table, column: str, edges: Table, source: np.ndarray, target: np.ndarray) -> np.ndarray:
     texts = nodes.texts(column)
     if texts.null_count:
         row = first_true(texts.is_null())
         raise nodes.error(row, column, f"the graph is missing; fill it in, or train with `ignore={[column]}`.")
     graph_of = texts.dictionary_encode().indices.to_numpy()
-    across = graph_of[ends[0]] != graph_of[ends[1]]
+    across = graph_of[source] != graph_of[target]
     if across.any():
         row = int(np.argmax(across))
-        names = " and ".join(repr(texts[int(end[row])].as_py()) for end in ends)
+        names = " and ".join(repr(texts[int(end[row])].as_py()) for end in (source, target))
         raise edges.error(row, edges.need("source"), f"the edge is between the graphs {names}; remove it.")
     return graph_of

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data._edges import one_way
-from ngcn.data.feature_columns import sparse_if_bag
-from ngcn.data.parts import Block, Masks, Parts, number_classes
-from ngcn.errors import DatasetError, GraphError
+from ngcn.data.feature_columns import dense_features
+from ngcn.data.parts import Block, Parts, first_masks, number_classes, one_way
+from ngcn.errors import DatasetError
 
 # What zipfile and numpy raise for damaged files; RuntimeError is for encryption and for later versions of zip.
 DAMAGE = (OSError, EOFError, ValueError, RuntimeError, SyntaxError, MemoryError, zlib.error, zipfile.BadZipFile)
@@ -33,9 +31,9 @@ def read_npz(path: str | Path, name: str | None = None) -> Parts:
     path = Path(path)
     arrays = _Arrays(path)
     try:
-        if "adj_indptr" in arrays:
+        if "adj_indptr" in arrays.names:
             parts = _matrices(arrays)
-        elif "edges" in arrays:
+        elif "edges" in arrays.names:
             parts = _edge_list(arrays)
         else:
             raise DatasetError(
@@ -51,27 +49,12 @@ def read_npz(path: str | Path, name: str | None = None) -> Parts:
     except DatasetError:
         raise
     except (ValueError, IndexError, TypeError, KeyError, OverflowError) as error:
-        reason = str(error).rstrip(".")
-        raise DatasetError(f"The arrays of {path} do not fit together as a graph: {reason}.") from error
-
-
-def first_masks(parts: Sequence[np.ndarray | None], nodes: int) -> Masks:
-    """Return the first of several training, validation and test masks. A missing mask is empty."""
-    train, val, test = (np.zeros(nodes, bool) if part is None else _first(part, nodes) for part in parts)
-    return train, val, test
-
-
-def _first(masks: np.ndarray, nodes: int) -> np.ndarray:
-    rows = np.atleast_2d(masks)
-    rows = rows if rows.shape[1] == nodes else rows.T
-    if rows.ndim != 2 or rows.shape[1] != nodes:
-        raise GraphError(f"A split has shape {masks.shape}; it needs a row with an entry for each of {nodes} nodes.")
-    return rows[0].astype(bool)
+        raise DatasetError(f"The arrays of {path} do not fit together as a graph: {str(error).rstrip('.')}.") from error
 
 
 def _matrices(arrays: _Arrays) -> dict[str, Any]:
-    sparse = "attr_indptr" in arrays
-    features = [Block(arrays.matrix("attr"))] if sparse else _dense(arrays.find("attr_matrix"))
+    sparse = "attr_indptr" in arrays.names
+    features = [Block(arrays.matrix("attr"))] if sparse else dense_features(arrays.find("attr_matrix"))
     return {"adjacency": arrays.matrix("adj"), "features": features, "labels": arrays["labels"]}
 
 
@@ -80,18 +63,13 @@ def _edge_list(arrays: _Arrays) -> dict[str, Any]:
     ends = pairs if pairs.ndim == 2 and pairs.shape[1] == 2 else pairs.T
     if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
         raise ValueError(f"edges must be pairs of node numbers, but have shape {pairs.shape}")
-    adjacency = one_way(ends[:, 0], ends[:, 1], len(labels))
     masks = [arrays.find(f"{part}_masks") for part in ("train", "val", "test")]
     return {
-        "adjacency": adjacency,
-        "features": _dense(arrays.find("node_features")),
+        "adjacency": one_way(ends[:, 0], ends[:, 1], len(labels)),
+        "features": dense_features(arrays.find("node_features")),
         "labels": labels,
-        "masks": None if masks[0] is None else first_masks(masks, len(labels)),
+        "masks": first_masks(masks, len(labels)),
     }
-
-
-def _dense(features: np.ndarray | None) -> list[Block]:
-    return [] if features is None else [Block(sparse_if_bag(np.asarray(features, np.float32)))]
 
 
 class _Arrays:
@@ -106,21 +84,16 @@ class _Arrays:
         except DAMAGE as error:
             raise DatasetError(f"{path} is damaged, truncated or not an .npz file: {error}.") from None
 
-    def __contains__(self, name: str) -> bool:
-        return name in self.names
-
     def __getitem__(self, name: str) -> np.ndarray:
-        if name not in self:
+        if name not in self.names:
             raise DatasetError(f"{self.path} has no array {name!r}; it has {', '.join(self.names[:12])}.")
         try:
             return self.file[name]
         except DAMAGE as error:
+            what = f"is damaged: {error}."
             if "allow_pickle" in str(error):
-                raise DatasetError(
-                    f"The array {name!r} of {self.path} holds Python objects, which could run code when loaded; "
-                    "save it as plain numbers."
-                ) from None
-            raise DatasetError(f"The array {name!r} of {self.path} is damaged: {error}.") from None
+                what = "holds Python objects, which could run code when loaded; save it as plain numbers."
+            raise DatasetError(f"The array {name!r} of {self.path} {what}") from None
 
     def find(self, name: str) -> Any:
         return self[name] if name in self.names else None

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.errors import DatasetError
+from ngcn.errors import DatasetError, GraphError
 
 UNKNOWN = -1  # the label of a node whose class is unknown
 Masks = tuple[np.ndarray, np.ndarray, np.ndarray]  # training, validation and test nodes
@@ -26,13 +26,6 @@ class Block(NamedTuple):
     names: Sequence[str] | None = None  # "0", "1", ... if not given
     one_hot: str = ""  # the column whose one-hot encoding this is
     sparse: bool = False  # from rows of (id, feature, value): a graph may lack some of these features
-
-
-class Problem(NamedTuple):
-    """An error that is raised when the parts become a graph, or only when that graph is for training."""
-
-    error: DatasetError
-    training_only: bool = False
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,7 +46,8 @@ class Parts:
     source: str = ""  # the file, for error messages
     label_at: Callable[[int | None], str] | None = None  # describes the location of the label of a node, or of all
     published: bool = False  # a benchmark: its split is used without checks and warnings
-    problems: Sequence[Problem] = ()  # what the reader found, in order of importance
+    error: DatasetError | None = None  # raised when the parts become a graph
+    training_error: DatasetError | None = None  # raised before it, if that graph is for training
 
     @property
     def nodes(self) -> int:
@@ -65,14 +59,46 @@ class Parts:
 
 
 def number_classes(labels: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Return class numbers for an array of class names, and the sorted names. None, nan and "" are unknown.
-
-    Example:
-        >>> number_classes(np.array(["dog", "", "cat"]))
-        (array([ 1, -1,  0]), ['cat', 'dog'])
-    """
+    """Return class numbers for an array of class names, and the sorted names. None, nan and "" are unknown."""
     labels = labels.astype(str) if labels.dtype.kind == "S" else labels
     texts = ["" if label is None or label != label else str(label) for label in labels.tolist()]
     names = sorted(set(texts) - {""})
     number = {name: number for number, name in enumerate(names)}
     return np.array([number.get(text, UNKNOWN) for text in texts], np.int64), names
+
+
+def first_masks(parts: Sequence[np.ndarray | None], nodes: int) -> Masks | None:
+    """Return the first of several training, validation and test masks; None without any for training.
+
+    Masks are rows, or columns if only columns have an entry per node. A missing mask is empty.
+    """
+    if parts[0] is None:
+        return None
+    masks = np.zeros((3, nodes), bool)
+    for mask, part in zip(masks, parts, strict=True):
+        if part is not None:
+            rows = np.atleast_2d(part)
+            rows = rows if rows.shape[1] == nodes else rows.T
+            if rows.ndim != 2 or rows.shape[1] != nodes:
+                shape = f"shape {part.shape}"
+                raise GraphError(f"A split has {shape}; it needs a row with an entry for each of {nodes} nodes.")
+            mask[:] = rows[0]
+    return masks[0], masks[1], masks[2]
+
+
+def one_way(sources: np.ndarray, targets: np.ndarray, nodes: int, weights: np.ndarray | None = None) -> sp.csr_array:
+    """Return the adjacency of directed edges. The weights of repeated edges add up; without weights, each is 1."""
+    given = np.ones(len(sources), np.float32) if weights is None else weights
+    adjacency = sp.csr_array((given, (sources, targets)), shape=(nodes, nodes))
+    adjacency.sum_duplicates()
+    if weights is None:
+        adjacency.data[:] = 1
+    return adjacency
+
+
+def both_ways(sources: np.ndarray, targets: np.ndarray, nodes: int) -> sp.csr_array:
+    """Return the symmetric 0/1 adjacency of undirected edges. Edges may be repeated in either direction."""
+    adjacency = one_way(sources, targets, nodes)
+    adjacency = adjacency + adjacency.T
+    adjacency.data[:] = 1
+    return adjacency

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 import pickle
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data._edges import both_ways
-from ngcn.data.parts import UNKNOWN, Block, Parts
+from ngcn.data.catalog import EMBEDDED_CORA, find
+from ngcn.data.parts import UNKNOWN, Block, Parts, both_ways
 from ngcn.errors import DatasetError
 
 VALIDATION_NODES = 500
@@ -35,12 +33,13 @@ def read_planetoid(folder: str | Path, name: str, *, labels: bool = True) -> Par
         labels: whether to read the files with labels.
     """
     folder = Path(folder).parent if Path(folder).is_file() else Path(folder)
-    X_train, X, X_test = (_read(folder, name, part, _CSR) for part in ("x", "allx", "tx"))
-    neighbours = _read(folder, name, "graph", dict)
-    one_hots = [_read(folder, name, part, _Array) for part in ("ally", "ty")] if labels else []
-    with _named_error(folder, name):
+    files = folder / f"ind.{name}.*"
+    X_train, X, X_test = (_read(files, part, _CSR) for part in ("x", "allx", "tx"))
+    neighbours = _read(files, "graph", dict)
+    one_hots = [_read(files, part, _Array) for part in ("ally", "ty")] if labels else []
+    try:
         X_train, X, X_test = X_train.build(), X.build(), X_test.build()
-        test_index = np.loadtxt(_path(folder, name, "test.index"), dtype=np.int64, ndmin=1)
+        test_index = np.loadtxt(files.with_suffix(".test.index"), dtype=np.int64, ndmin=1)
         row_nodes = np.concatenate([np.arange(X.shape[0]), test_index])  # of (allx, tx) and of (ally, ty)
         stacked = sp.vstack([X, X_test], format="coo")
         shape = (len(neighbours), X.shape[1])
@@ -53,15 +52,39 @@ def read_planetoid(folder: str | Path, name: str, *, labels: bool = True) -> Par
             classes = np.full(len(node), UNKNOWN)
             one_hot = np.concatenate([each.build() for each in one_hots])
             classes[row_nodes] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), UNKNOWN)
-        return Parts(
-            adjacency=_adjacency(neighbours),
-            features=[Block(features)],
-            labels=classes,
-            masks=(train, val, np.isin(node, test_index)),
-            name=name,
-            source=str(_path(folder, name, "*")),
-            published=True,
-        )
+        adjacency = _adjacency(neighbours)
+    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OSError) as error:
+        raise DatasetError(f"The files {files} do not fit together as a Planetoid dataset: {error}.") from error
+    return Parts(
+        adjacency=adjacency,
+        features=[Block(features)],
+        labels=classes,
+        masks=(train, val, np.isin(node, test_index)),
+        name=name,
+        source=str(files),
+        published=True,
+    )
+
+
+def read_cora(folder: str | Path = EMBEDDED_CORA.parent, name: str = "cora") -> Parts:
+    """Read the Cora of the package, which equals Planetoid's files. ``tools/build_cora.py`` writes ``cora.npz``.
+
+    It stores the positions of the ones of two 0/1 matrices, the features and the upper triangle of the adjacency, as
+    differences of successive positions, which compress well.
+    """
+    cora = find("cora")
+    with np.load(Path(folder) / "cora.npz", allow_pickle=False) as file:
+        features = _matrix(file["feature_steps"], (cora.nodes, cora.features))
+        upper = _matrix(file["edge_steps"], (cora.nodes, cora.nodes))
+        labels, split = file["labels"], file["split"]
+    masks = (split == 1, split == 2, split == 3)
+    blocks = [Block(features)]
+    return Parts(adjacency=upper + upper.T, features=blocks, labels=labels, masks=masks, name=name, published=True)
+
+
+def _matrix(apart: np.ndarray, shape: tuple[int, int]) -> sp.csr_array:
+    rows, columns = np.divmod(np.cumsum(apart, dtype=np.int64), shape[1])
+    return sp.csr_array((np.ones(len(rows), np.float32), (rows, columns)), shape=shape)
 
 
 def _adjacency(neighbours: dict[int, list[int]]) -> sp.csr_array:
@@ -72,27 +95,12 @@ def _adjacency(neighbours: dict[int, list[int]]) -> sp.csr_array:
     return both_ways(sources, targets, nodes)
 
 
-def _path(folder: str | Path, name: str, part: str) -> Path:
-    return Path(folder) / f"ind.{name}.{part}"
-
-
-def _read(folder: str | Path, name: str, part: str, kind: type) -> Any:
-    path = _path(folder, name, part)
+def _read(files: Path, part: str, kind: type) -> Any:
+    path = files.with_suffix(f".{part}")
     value = unpickle(path)
     if not isinstance(value, kind):
         raise DatasetError(f"{path} holds a {type(value).__name__}, which is not what Planetoid stores there.")
     return value
-
-
-@contextmanager
-def _named_error(folder: str | Path, name: str) -> Iterator[None]:
-    """Turn the many errors of files that do not fit together into one that names them."""
-    try:
-        yield
-    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OSError) as error:
-        raise DatasetError(
-            f"The files {_path(folder, name, '*')} do not fit together as a Planetoid dataset: {error}."
-        ) from error
 
 
 def unpickle(path: Path) -> Any:
@@ -146,8 +154,7 @@ class _CSR:
     def build(self) -> sp.csr_array:
         parts = vars(self)
         shape = parts["_shape"] if "_shape" in parts else parts["shape"]
-        content = tuple(parts[part].build() for part in ("data", "indices", "indptr"))
-        matrix = sp.csr_array(content, shape=shape)
+        matrix = sp.csr_array(tuple(parts[part].build() for part in ("data", "indices", "indptr")), shape=shape)
         matrix.check_format(full_check=True)
         return matrix
 

@@ -19,11 +19,10 @@ def per_class(split: str) -> int | None:
     >>> per_class("random:20"), per_class("given")
     (20, None)
     """
-    if isinstance(split, str):
-        if split in GIVEN:
-            return None
-        if found := re.fullmatch(r"random:([1-9][0-9]*)", split):
-            return int(found[1])
+    if split in GIVEN:
+        return None
+    if found := re.fullmatch(r"random:([1-9][0-9]*)", str(split)):
+        return int(found[1])
     raise ConfigError(
         f"split must be given (the data's own, or half of each class) or random:N, such as random:20, not {split!r}."
     )
@@ -39,17 +38,13 @@ def random_split(
 ) -> Masks:
     """Draw ``per_class`` training nodes of every class, then validation and test nodes from the other labelled nodes.
 
-    Validation and test nodes are drawn uniformly, whatever their labels. If fewer than ``val + test`` labelled nodes
-    are left, all of them are used, in that proportion.
+    The latter are drawn whatever their labels. If too few are left, all of them are used, in the same proportion.
 
     Args:
         labels: ``(nodes,)`` class numbers, -1 for unknown.
         per_class, val, test: the number of nodes of each kind.
         seed: the same seed gives the same split.
         class_names: for the error message if a class has too few nodes.
-
-    Returns:
-        The training, validation and test masks, ``(nodes,)`` each.
 
     Example:
         >>> labels = np.repeat([0, 1, -1], 20)
@@ -62,29 +57,29 @@ def random_split(
         raise DatasetError("A random split per class needs one label per node, but these labels are multi-label.")
     if min(per_class, val, test) < 1:
         raise DatasetError(f"A split needs 1 node or more of each kind, but got {per_class=}, {val=}, {test=}.")
-    classes, sizes = np.unique(labels[labels != UNKNOWN], return_counts=True)
-    if (sizes < per_class).any() or not len(sizes):
-        rarest = classes[sizes.argmin()] if len(sizes) else 0
+    known = labels != UNKNOWN
+    needed = f"The split needs {per_class} training nodes per class"
+    if not known.any():
+        raise DatasetError(f"{needed}, but no node is labelled.")
+    classes, sizes = np.unique(labels[known], return_counts=True)
+    if sizes.min() < per_class:
+        rarest = classes[sizes.argmin()]
         name = class_names[rarest] if class_names else rarest
-        scarce = f"class {name} has {sizes.min()}" if len(sizes) else "no node is labelled"
-        raise DatasetError(f"The split needs {per_class} training nodes per class, but {scarce}; use a smaller number.")
+        raise DatasetError(f"{needed}, but class {name} has {sizes.min()}; use a smaller number.")
 
     random = np.random.default_rng(seed)
-    chosen = [random.choice(np.flatnonzero(labels == c), per_class, replace=False) for c in classes]
-    train = np.zeros(len(labels), bool)
-    train[np.concatenate(chosen)] = True
-    rest = random.permutation(np.flatnonzero((labels != UNKNOWN) & ~train))
+    masks = np.zeros((3, len(labels)), bool)
+    for c in classes:
+        masks[0, random.choice(np.flatnonzero(labels == c), per_class, replace=False)] = True
+    rest = random.permutation(np.flatnonzero(known & ~masks[0]))
     if len(rest) < val + test:
         val = round(len(rest) * val / (val + test))
         test = len(rest) - val
         if not (val and test):
-            raise DatasetError(
-                f"With {per_class} training nodes per class, {len(rest)} labelled node(s) are left, too few for "
-                "validation and test; use a smaller number."
-            )
-    masks = np.zeros((2, len(labels)), bool)
-    masks[0, rest[:val]] = masks[1, rest[val : val + test]] = True
-    return train, masks[0], masks[1]
+            left = f"{len(rest)} labelled node(s) are left for validation and test"
+            raise DatasetError(f"With {per_class} training nodes per class, {left}; use a smaller number.")
+    masks[1, rest[:val]] = masks[2, rest[val : val + test]] = True
+    return masks[0], masks[1], masks[2]
 
 
 def draw_split(labelled: np.ndarray, labels: np.ndarray | None, seed: int = 0) -> Masks:
@@ -92,12 +87,6 @@ def draw_split(labelled: np.ndarray, labels: np.ndarray | None, seed: int = 0) -
 
     The first node of a class goes to training, the second to validation. For multi-label nodes (``labels`` is a 0/1
     matrix or None) the draw ignores classes; then one node of each label that training lacks moves to training.
-
-    Example:
-        >>> classes = np.repeat([0, 1, -1], [4, 8, 3])
-        >>> train, val, test = draw_split(classes >= 0, classes)
-        >>> [np.bincount(classes[mask]).tolist() for mask in (train, val, test)]
-        [[2, 4], [1, 2], [1, 2]]
     """
     random = np.random.default_rng(seed)
     masks = np.zeros((3, len(labelled)), bool)
@@ -113,12 +102,7 @@ def draw_split(labelled: np.ndarray, labels: np.ndarray | None, seed: int = 0) -
 
 
 def draw_graphs(graph_of: np.ndarray, labelled: np.ndarray, seed: int = 0) -> Masks:
-    """Draw whole graphs in the same proportions, so that validation and test use graphs that training does not see.
-
-    Args:
-        graph_of: ``(nodes,)`` the graph that each node belongs to.
-        labelled: ``(nodes,)`` mask. The other nodes are in no split.
-    """
+    """Draw whole graphs in the same proportions, so that validation and test use graphs that training does not see."""
     graphs = np.unique(graph_of[labelled])
     group = np.searchsorted(graphs, graph_of).clip(max=max(len(graphs) - 1, 0))
     masks = draw_split(np.ones(len(graphs), bool), None, seed)
@@ -127,17 +111,7 @@ def draw_graphs(graph_of: np.ndarray, labelled: np.ndarray, seed: int = 0) -> Ma
 
 
 def hold_out(train: np.ndarray, labels: np.ndarray, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Move a quarter of the training nodes (of each class, unless multi-label) to a validation split.
-
-    Returns:
-        The training and the validation mask.
-
-    Example:
-        >>> classes = np.repeat([0, 1], [8, 4])
-        >>> train, val = hold_out(np.ones(12, bool), classes)
-        >>> np.bincount(classes[train]), np.bincount(classes[val])
-        (array([6, 3]), array([2, 1]))
-    """
+    """Return masks: three quarters of the training nodes (of each class, unless multi-label), and the last quarter."""
     half, quarter, last = draw_split(train, labels if labels.ndim == 1 else None, seed)
     masks = np.stack((half | quarter, last) if last.any() else (half, quarter))
     _move_missing_labels(masks, labels)

@@ -7,18 +7,17 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data._edges import both_ways
-from ngcn.data.parts import Block, Parts
+from ngcn.data.parts import Block, Parts, both_ways
 from ngcn.errors import DatasetError
 
 FEATURES, LABELS, DENSITY = 50, 121, 0.3  # as PPI has them
-POWERS = (0, 1, 2, 3)  # the scales that the teacher uses
+POWERS = 4  # the teacher uses powers 0 to 3
 EDGES = 818_716
 GRAPH_SIZES = (
     *(1554, 1388, 2273, 2349, 1587, 1835, 1029, 2500, 602, 3326, 2407, 1884, 1825, 3497, 2807, 2333, 2664, 3037, 2829),
     *(3180, 3210, 3304, 3214, 2310),
 )
-TRAIN_GRAPHS, VAL_GRAPHS = 20, 2
+SPLIT = (20, 2, 2)  # graphs for training, validation and test
 
 
 def make_ppi_like(topology: str | Path | None = None, name: str = "ppi-synthetic", *, seed: int = 0) -> Parts:
@@ -31,8 +30,7 @@ def make_ppi_like(topology: str | Path | None = None, name: str = "ppi-synthetic
     Args:
         topology: an .npz file, or a folder with ``topology.npz``. It has ``edges`` (pairs of nodes, each edge once) and
             ``split`` (0 training, 1 validation, 2 test, for each node). If not given, a topology is generated.
-        name: the name of the graph.
-        seed: of all random draws.
+        name, seed: the name of the graph, and the seed of all random draws.
     """
     random = np.random.default_rng(seed)
     edges, split = _generate_topology(random) if topology is None else _read_topology(Path(topology))
@@ -47,12 +45,11 @@ def make_ppi_like(topology: str | Path | None = None, name: str = "ppi-synthetic
 def _teach(adjacency: sp.csr_array, X: np.ndarray, random: np.random.Generator) -> np.ndarray:
     looped = adjacency + sp.eye_array(adjacency.shape[0], dtype=np.float32, format="csr")
     T = sp.csr_array(looped.multiply(1 / looped.sum(axis=1)[:, None]))
-    m = random.dirichlet([0.5] * len(POWERS), LABELS).T.astype(np.float32)
+    m = random.dirichlet([0.5] * POWERS, LABELS).T.astype(np.float32)
     scores = np.zeros((len(X), LABELS), np.float32)
-    for power in range(max(POWERS) + 1):
-        if power in POWERS:
-            seen = X @ random.standard_normal((FEATURES, LABELS), np.float32)
-            scores += m[POWERS.index(power)] * (seen - seen.mean(axis=0)) / seen.std(axis=0)
+    for weights in m:
+        seen = X @ random.standard_normal((FEATURES, LABELS), np.float32)
+        scores += weights * (seen - seen.mean(axis=0)) / seen.std(axis=0)
         X = T @ X
     densities = random.permutation(np.linspace(0.05, 2 * DENSITY - 0.05, LABELS))  # some frequent, some rare
     thresholds = [np.quantile(score, 1 - density) for score, density in zip(scores.T, densities, strict=True)]
@@ -81,5 +78,4 @@ def _generate_topology(random: np.random.Generator) -> tuple[np.ndarray, np.ndar
             ends = np.sort(random.choice(size, (2, count), p=weight / weight.sum()), axis=0)
             pairs = np.union1d(pairs, ends[0] * size + ends[1])
         parts.append(start + np.stack(np.divmod(random.choice(pairs, count, replace=False), size), axis=1))
-    split = np.repeat([0, 1, 2], [TRAIN_GRAPHS, VAL_GRAPHS, len(sizes) - TRAIN_GRAPHS - VAL_GRAPHS])
-    return np.concatenate(parts), np.repeat(split, sizes)
+    return np.concatenate(parts), np.repeat(np.repeat([0, 1, 2], SPLIT), sizes)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -21,11 +22,8 @@ _NAMELESS = r"|__index_level_\d+__|Unnamed: \d+"  # empty, or the names that pan
 class Table:
     """A table whose cells are parsed on access: as text, as ids or as numbers.
 
-    Args:
-        columns: the cells; text, for CSV.
-        name: the path of the table, for messages.
-        first_row: the number of the first row in messages; 2 if the first line is a header.
-        blank_rows: the numbers of blank rows that the parser skipped, ascending.
+    Messages use ``name`` (the path) and count rows from ``first_row``: 2 if the first line is a header. ``blank_rows``
+    are the numbers of blank rows that the parser skipped, ascending.
     """
 
     def __init__(self, columns: pa.Table, name: str, first_row: int = 1, blank_rows: Sequence[int] = ()) -> None:
@@ -33,10 +31,10 @@ class Table:
         if nameless := [column for column in names if re.fullmatch(_NAMELESS, column)]:
             listed = ", ".join(map(repr, nameless))
             log.warning(f"{name}: a column without a name ({listed}) is ignored; give it a name to use it.")
-            named = [place for place, column in enumerate(names) if column not in nameless]
-            columns, names = columns.select(named), [names[place] for place in named]
+        named = [place for place, column in enumerate(names) if column not in nameless]
+        names = [names[place] for place in named]
         check_unique(names, name)
-        self.columns = columns.rename_columns(names)
+        self.columns = columns.select(named).rename_columns(names)
         self.name = name
         self.first_row = first_row
         self.blank_rows = blank_rows
@@ -81,17 +79,11 @@ class Table:
     def texts(self, column: str) -> pa.Array:
         """Return the cells as text without surrounding spaces; null for an empty cell."""
         cells = self._cells(column)
-        kind = cells.type
-        if pa.types.is_floating(kind):
-            cells = _integers_if_whole(cells)
         try:
-            cells = cells.cast(pa.string())
+            texts = pc.utf8_trim_whitespace(_integers_if_whole(cells).cast(pa.string()))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-            raise DatasetError(
-                f"{self.name}: the column {column!r} holds {kind} values; text or numbers are expected."
-            ) from None
-        cells = pc.utf8_trim_whitespace(cells)
-        return pc.if_else(pc.equal(cells, ""), None, cells)
+            raise DatasetError(f"{self.at(column)}: text or numbers are expected, not {cells.type} values.") from None
+        return pc.if_else(pc.equal(texts, ""), None, texts)
 
     def ids(self, column: str) -> pa.Array:
         """Return the cells as text; raise an error if one is empty."""
@@ -106,8 +98,8 @@ class Table:
         found = pc.index_in(texts, value_set=ids)
         if found.null_count:
             row = first_true(found.is_null())
-            what = f"there is no node {texts[row].as_py()!r} in {home}; add it there, or remove the row."
-            raise self.error(row, column, what)
+            node = repr(texts[row].as_py())
+            raise self.error(row, column, f"there is no node {node} in {home}; add it there, or remove the row.")
         return found.to_numpy()
 
     def is_text(self, column: str) -> bool:
@@ -134,10 +126,8 @@ class Table:
             what = "is too large a number" if np.isfinite(values[row]) else "is not a finite number"
             raise self.error(row, column, f"{values[row]:g} {what}; {remedy}")
         if len(values) and np.ptp(single) == 0 and np.ptp(values) > 1e-11 * abs(values[0]):  # less is rounding
-            log.warning(
-                f"{self.at(column)}: the numbers are so large and so close together that single precision cannot tell "
-                f"them apart; subtract {values.min():.12g} from each."
-            )
+            remedy = f"subtract {values.min():.12g} from each"
+            log.warning(f"{self.at(column)}: single precision cannot tell such large numbers apart; {remedy}.")
         return single
 
     def _parse_numbers(self, column: str, remedy: str) -> pa.Array:
@@ -145,7 +135,7 @@ class Table:
         try:
             return texts.cast(pa.bool_() if _are_flags(texts) else pa.float64())
         except pa.ArrowInvalid:
-            row = _first_uncastable(texts)
+            row = bisect_left(range(1, len(texts)), True, key=lambda end: not _are_numbers(texts[:end]))
             text = texts[row].as_py()
             remedy = "write it with a decimal point." if has_comma(text) else remedy
             raise self.error(row, column, f"{text!r} is not a number; {remedy}") from None
@@ -186,12 +176,14 @@ def first_true(cells: pa.Array) -> int:
 
 
 def _is_numeric(kind: pa.DataType) -> bool:
-    kinds = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
-    return any(is_one(kind) for is_one in kinds)
+    are = pa.types
+    return are.is_integer(kind) or are.is_floating(kind) or are.is_boolean(kind) or are.is_decimal(kind)
 
 
 def _integers_if_whole(numbers: pa.Array) -> pa.Array:
-    """Return integers if all numbers are whole: pandas stores integers with gaps as 1.0, 2.0, nan."""
+    """Return floats as integers if all are whole: pandas stores integers with gaps as 1.0, 2.0, nan."""
+    if not pa.types.is_floating(numbers.type):
+        return numbers
     numbers = pc.if_else(pc.is_nan(numbers), None, numbers)
     try:
         return numbers.cast(pa.int64())
@@ -212,14 +204,9 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _first_uncastable(texts: pa.Array) -> int:
-    """Return the row of the first text that is not a number, by bisection."""
-    start, end = 0, len(texts)
-    while end - start > 1:
-        middle = (start + end) // 2
-        try:
-            texts[start:middle].cast(pa.float64())
-            start = middle
-        except pa.ArrowInvalid:
-            end = middle
-    return start
+def _are_numbers(texts: pa.Array) -> bool:
+    try:
+        texts.cast(pa.float64())
+    except pa.ArrowInvalid:
+        return False
+    return True

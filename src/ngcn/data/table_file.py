@@ -57,18 +57,14 @@ def _parquet(content: bytes, path: Path) -> pa.Table:
 
 
 def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
-    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
+    _check_encoding(content, path)
     try:
         separator = "\t" if ".tsv" in path.suffixes else _separator(content)
         lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
         names = next(filter(None, csv.reader(lines, delimiter=separator, strict=True)), [])
-    except UnicodeDecodeError:
-        raise _not_utf8(content, path) from None
     except csv.Error:
-        raise DatasetError(
-            f"{path}: the quotation marks of its first line do not match; close them, or double those inside a name."
-        ) from None
+        what = "the quotation marks of its first line do not match; close them, or double those inside a name."
+        raise DatasetError(f"{path}: {what}") from None
     parse = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in content)
     # One thread: only then does Arrow report the row of an error, and a process may exit right after reading.
     read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=False)
@@ -76,13 +72,10 @@ def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
     try:
         return pa.csv.read_csv(pa.BufferReader(content), read, parse, convert)
     except pa.ArrowInvalid as error:
-        if "UTF8" in str(error):
-            raise _not_utf8(content, path) from None
         reason = str(error).splitlines()[0].removeprefix("CSV parse error: ").removeprefix("Row ").rstrip(".")
         reason = re.sub(r"^#(\d+)", lambda row: f"#{count_blank(int(row[1]), blank_rows)}", reason)
-        raise DatasetError(
-            f"{path} is not a table, row {reason}; each row needs a cell for each column of the first line."
-        ) from None
+        remedy = "each row needs a cell for each column of the first line"
+        raise DatasetError(f"{path} is not a table, row {reason}; {remedy}.") from None
 
 
 def _separator(content: bytes) -> str:
@@ -104,10 +97,11 @@ def _blank_rows(content: bytes) -> list[int]:
     return blank
 
 
-def _not_utf8(content: bytes, path: Path) -> DatasetError:
+def _check_encoding(content: bytes, path: Path) -> None:
+    if content.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
         row = content.count(b"\n", 0, error.start) + 1
-        return DatasetError(f"{path}, row {row}: a character is not in UTF-8; save the file in UTF-8.")
-    return DatasetError(f"{path} is not text in UTF-8; save it in UTF-8.")
+        raise DatasetError(f"{path}, row {row}: a character is not in UTF-8; save the file in UTF-8.") from None

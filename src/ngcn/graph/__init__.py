@@ -2,18 +2,8 @@
 
 from ngcn.data.parts import UNKNOWN
 from ngcn.errors import GraphError
-from ngcn.graph.assemble import Schema, for_model, for_training
+from ngcn.graph.assemble import Schema, for_model, for_training, load_dataset, load_for_model, quietly
 from ngcn.graph.graph import Graph
-from ngcn.graph.load import load_dataset, load_for_model, quietly
 
-__all__ = [
-    "UNKNOWN",
-    "Graph",
-    "GraphError",
-    "Schema",
-    "for_model",
-    "for_training",
-    "load_dataset",
-    "load_for_model",
-    "quietly",
-]
+__all__ = ["UNKNOWN", "Graph", "GraphError", "Schema"]
+__all__ += ["for_model", "for_training", "load_dataset", "load_for_model", "quietly"]

@@ -1,33 +1,30 @@
-"""Validate and convert the fields of a `Graph`."""
+"""Validate and convert the fields of a `Graph`; check data that are to be trained on."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from itertools import combinations
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data.parts import UNKNOWN
-from ngcn.errors import GraphError
+from ngcn.data.parts import UNKNOWN, Matrix, Parts, log
+from ngcn.errors import DatasetError, GraphError
 
-if TYPE_CHECKING:
-    from ngcn.graph.graph import Graph
+NO_LABEL = ("na", "nan", "null", "none", "unknown", "?", "-1")
 
 
 def adjacency_matrix(given: Any) -> sp.csr_array:
     if not sp.issparse(given):
         given = np.asarray(given)
-    if given.ndim != 2:
-        raise GraphError(f"The adjacency must be a matrix, but it has {given.ndim} dimension(s).")
-    rows, columns = given.shape
-    if rows != columns:
-        raise GraphError(f"The adjacency must be square, but it is {rows} x {columns}.")
-    if rows == 0:
+    if given.ndim != 2 or given.shape[0] != given.shape[1]:
+        raise GraphError(f"The adjacency must be a square matrix, but it has shape {given.shape}.")
+    if given.shape[0] == 0:
         raise GraphError("The graph has no nodes.")
     adjacency = _csr(given, "An edge leads to node {bad}, but the nodes are numbered 0 to {last}.")
-    _check_finite(adjacency, "edge weight", "edge from node {row} to node {column}")
+    _check_finite(adjacency, "edge weight", "edge from node {} to node {}")
     if (adjacency.data < 0).any():
         row, column = _where(adjacency, adjacency.data < 0)
         raise GraphError(f"The edge from node {row} to node {column} has a negative weight; weights must be 0 or more.")
@@ -36,12 +33,10 @@ def adjacency_matrix(given: Any) -> sp.csr_array:
     return adjacency
 
 
-def feature_matrix(given: Any, nodes: int) -> sp.csr_array | np.ndarray:
-    features: sp.csr_array | np.ndarray
+def feature_matrix(given: Any, nodes: int) -> Matrix:
     if sp.issparse(given):
-        matrix = _csr(given, "The features have an entry in row or column {bad}, but the last one is {last}.")
-        matrix.sum_duplicates()
-        features = matrix
+        features: Matrix = _csr(given, "The features have an entry in row or column {bad}, but the last one is {last}.")
+        features.sum_duplicates()
     else:
         features = np.array(given, dtype=np.float32)
         if features.ndim != 2:
@@ -50,17 +45,14 @@ def feature_matrix(given: Any, nodes: int) -> sp.csr_array | np.ndarray:
         raise GraphError(f"The features have {features.shape[0]} rows, but the graph has {nodes} nodes.")
     if features.shape[1] == 0:
         raise GraphError("There are no features; use the identity instead: scipy.sparse.eye_array(nodes).")
-    _check_finite(features, "feature", "node {row}, feature {column}")
+    _check_finite(features, "feature", "node {}, feature {}")
     return features
 
 
 def label_array(given: object, nodes: int) -> np.ndarray:
     labels = np.array(given)
     if labels.ndim not in (1, 2) or labels.shape[0] != nodes:
-        raise GraphError(
-            f"The labels must have one entry (or one row, for multi-label) for each of the {nodes} nodes, "
-            f"but have shape {labels.shape}."
-        )
+        raise GraphError(f"The labels need an entry or a row for each of {nodes} nodes, but have shape {labels.shape}.")
     if labels.ndim == 2:
         if not np.isin(labels, (0, 1)).all():
             raise GraphError("Multi-label labels must be a matrix of zeros and ones.")
@@ -78,9 +70,8 @@ def label_array(given: object, nodes: int) -> np.ndarray:
 def mask_array(given: object, nodes: int, split: str) -> np.ndarray:
     mask = np.array(given)
     if mask.shape != (nodes,) or mask.dtype != bool:
-        raise GraphError(
-            f"The {split} mask must be {nodes} booleans, one per node, but is {mask.dtype} with shape {mask.shape}."
-        )
+        found = f"{mask.dtype} with shape {mask.shape}"
+        raise GraphError(f"The {split} mask must be {nodes} booleans, one per node, but is {found}.")
     return mask
 
 
@@ -97,47 +88,83 @@ def id_array(given: object, nodes: int) -> np.ndarray:
 
 
 def class_name_tuple(given: Sequence[str] | None, labels: np.ndarray) -> tuple[str, ...]:
-    needed = labels.shape[1] if labels.ndim == 2 else int(labels.max(initial=UNKNOWN)) + 1
+    """Class numbers may leave out the last classes; the columns of a 0/1 matrix may not."""
+    if labels.ndim == 2:
+        return name_tuple(given, labels.shape[1], "class", "classes")
+    used = int(labels.max(initial=UNKNOWN)) + 1
+    return name_tuple(given, used if given is None else max(used, len(given)), "class", "classes")
+
+
+def name_tuple(given: Sequence[str] | None, number: int, what: str, plural: str) -> tuple[str, ...]:
     if given is None:
-        return tuple(str(c) for c in range(needed))
-    if len(given) < needed or (labels.ndim == 2 and len(given) != needed):
-        raise GraphError(f"The labels have {needed} classes, but there are {len(given)} class names.")
-    return _check_unique(given, "class")
-
-
-def feature_name_tuple(given: Sequence[str] | None, features: int) -> tuple[str, ...]:
-    if given is None:
-        return tuple(map(str, range(features)))
-    if len(given) != features:
-        raise GraphError(f"There are {features} features, but {len(given)} feature names.")
-    return _check_unique(given, "feature")
-
-
-def _check_unique(given: Sequence[str], what: str) -> tuple[str, ...]:
+        return tuple(map(str, range(number)))
+    if len(given) != number:
+        raise GraphError(f"There are {number} {plural}, but {len(given)} {what} names.")
     names = Counter(map(str, given))
     if len(names) < len(given):
         raise GraphError(f"The {what} name {names.most_common(1)[0][0]!r} is used for more than one {what}.")
     return tuple(names)
 
 
-def check_split(graph: Graph) -> None:
-    masks = {"train": graph.train, "val": graph.val, "test": graph.test}
-    for first, second in (("train", "val"), ("train", "test"), ("val", "test")):
+def check_split(masks: Mapping[str, np.ndarray], labels: np.ndarray) -> None:
+    for first, second in combinations(masks, 2):
         both = masks[first] & masks[second]
         if both.any():
             raise GraphError(
                 f"{both.sum()} node(s) are in both the {first} and the {second} split, node {int(np.argmax(both))} "
                 "the first of them; a node may be in one split only."
             )
-    if graph.multilabel:
-        return
     for split, mask in masks.items():
-        unlabelled = mask & (graph.labels == UNKNOWN)
+        unlabelled = mask & (labels == UNKNOWN) if labels.ndim == 1 else np.array(False)
         if unlabelled.any():
             raise GraphError(
                 f"{unlabelled.sum()} {split} node(s) have no label, node {int(np.argmax(unlabelled))} the first of "
                 f"them; label them or remove them from the {split} split."
             )
+
+
+def check_labels(parts: Parts) -> None:
+    """Raise an error if there are too few labels or classes; warn about those that may not be intended."""
+    at = parts.describe_labels()
+    if not parts.labelled.any():
+        raise DatasetError(f"{at}: no node has a label; training needs some of each class.")
+    if parts.labels.ndim == 2:
+        _warn_about_class_names(parts, at)
+        return
+    classes, counts = np.unique(parts.labels[parts.labelled], return_counts=True)
+    name, share = _class_name(parts, classes[counts.argmax()]), counts.max() / counts.sum()
+    if len(classes) < 2:
+        raise DatasetError(f"{at}: all labels are {name!r}; training needs two classes.")
+    _warn_about_class_names(parts, at)
+    if share > 0.8:
+        log.warning(
+            f"{parts.name}: {100 * share:.0f} % of the labels are {name!r}; always predicting it has the same accuracy."
+        )
+
+
+def _warn_about_class_names(parts: Parts, at: str) -> None:
+    names = parts.class_names if parts.label_at else ()
+    if unknown := [name for name in names if name.lower() in NO_LABEL]:
+        log.warning(f"{at}: {unknown[0]!r} is read as a class; leave the cell empty if the label is unknown.")
+    if parts.labels.ndim == 1 and (several := [name for name in names if "|" in name]):
+        log.warning(f"{at}: {several[0]!r} is read as one class; `multilabel=True` would read several labels.")
+
+
+def check_training_classes(parts: Parts, train: np.ndarray) -> None:
+    """Raise an error if no training node has some label."""
+    rows, classes = np.arange(parts.nodes), parts.labels  # of every label of every node
+    if parts.labels.ndim == 2:
+        rows, classes = np.nonzero(parts.labels)
+    for c in np.setdiff1d(classes, np.append(classes[train[rows]], UNKNOWN)):
+        node = int(rows[classes == c].min())
+        raise DatasetError(
+            f"{parts.describe_labels(node)}: no training node has the label {_class_name(parts, c)!r}, so it cannot be "
+            "learned; put a node that has it into the training split, or remove the label."
+        )
+
+
+def _class_name(parts: Parts, number: int) -> str:
+    return str(number if parts.class_names is None else parts.class_names[number])
 
 
 def _csr(given: Any, out_of_range: str) -> sp.csr_array:
@@ -150,18 +177,16 @@ def _csr(given: Any, out_of_range: str) -> sp.csr_array:
     return sp.csr_array(given, dtype=np.float32, copy=True)
 
 
-def _check_finite(matrix: sp.csr_array | np.ndarray, what: str, place: str) -> None:
-    values = matrix.data if sp.issparse(matrix) else matrix
-    bad = ~np.isfinite(values)
+def _check_finite(matrix: Matrix, what: str, place: str) -> None:
+    bad = ~np.isfinite(matrix.data if sp.issparse(matrix) else matrix)
     if bad.any():
-        row, column = _where(matrix, bad) if sp.issparse(matrix) else np.argwhere(bad)[0]
-        raise GraphError(
-            f"{bad.sum()} {what}(s) are NaN or infinite, the first at {place.format(row=row, column=column)}; "
-            "replace or remove them."
-        )
+        first = place.format(*_where(matrix, bad))
+        raise GraphError(f"{bad.sum()} {what}(s) are NaN or infinite, the first at {first}; replace or remove them.")
 
 
-def _where(matrix: sp.csr_array, entries: np.ndarray) -> tuple[int, int]:
-    """Return the (row, column) of the first marked entry of a CSR matrix."""
-    entry = int(np.argmax(entries))
-    return int(np.searchsorted(matrix.indptr, entry, side="right")) - 1, int(matrix.indices[entry])
+def _where(matrix: Matrix, bad: np.ndarray) -> tuple[int, int]:
+    """Return the (row, column) of the first marked entry of an array or a sparse matrix."""
+    first = int(np.argmax(bad))
+    if sp.issparse(matrix):
+        return matrix.tocoo().row[first], matrix.indices[first]
+    return divmod(first, matrix.shape[1])

@@ -8,11 +8,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.data.parts import Block, Matrix, Parts, log
-from ngcn.data.structure import structural_features
 from ngcn.errors import DatasetError
-from ngcn.graph._training_checks import warn_about_constants
 
 DENSE_CELLS = 200_000_000
+IDENTITY_NODES = 50_000  # larger graphs do not get one-hot features
+HOPS = 4
 
 
 def features_for_training(parts: Parts) -> tuple[Matrix, Sequence[str] | None]:
@@ -22,25 +22,67 @@ def features_for_training(parts: Parts) -> tuple[Matrix, Sequence[str] | None]:
         what = "degrees and random walks are used" if names else "every node is a feature of its own"
         log.warning(f"{parts.name} has no features: {what}.")
         return features, names
-    if len(parts.features) == 1:
-        features, given = parts.features[0].matrix, parts.features[0].names
-    else:
-        features, given = _join(parts.features, parts.name)
+    block = parts.features[0] if len(parts.features) == 1 else Block(*_join(parts.features, parts.name))
     if not parts.published:
-        warn_about_constants(features, given, parts.name)
-    return features, given
+        _warn_about_constants(block, parts.name)
+    return block.matrix, block.names
 
 
 def features_for_model(parts: Parts, known: Sequence[str], node_columns: int) -> Matrix:
-    """Return the features that a model knows, in its order.
-
-    Args:
-        parts: the graph.
-        known: the names of the model's features.
-        node_columns: how many of the first ones come from a table of nodes, so that a graph may not lack them.
-    """
+    """Return the features that a model knows, in its order; the first ``node_columns`` may not be missing."""
     if not parts.features:
-        return _structural_for_model(parts, known)
+        features, structural = structural_features(parts.adjacency, identity=False)
+        if structural != list(known):
+            raise DatasetError(
+                f"{parts.name} has no features, but the model was trained with {len(known)}; a model that was trained "
+                "without features can only be used on its own graph, which is the default."
+            )
+        return features
+    features, names = _join(_known_blocks(parts, known, node_columns), parts.name)
+    if set(names) != set(known):
+        raise _other_features(names, known, parts.name)
+    place = {name: number for number, name in enumerate(names)}
+    return features if names == list(known) else features[:, [place[name] for name in known]]
+
+
+def structural_features(adjacency: sp.csr_array, identity: bool | None = None) -> tuple[Matrix, list[str] | None]:
+    r"""Return the identity for small graphs, and statistics of degrees and random walks for larger ones.
+
+    The latter are :math:`T^k [\log(1 + d), \; \mathrm{diag}(T^2)]` for k = 0 to 4, with d the degrees and
+    :math:`T = D^{-1} A`: the expected log-degree and return probability of the node where a k-step walk ends. They
+    have names, and the same meaning on every graph.
+
+    Example:
+        >>> features, names = structural_features(sp.csr_array(1 - np.eye(3)), identity=False)
+        >>> features.shape, names[:3]
+        ((3, 10), ['degree', 'return', 'degree 1 away'])
+    """
+    nodes = adjacency.shape[0]
+    if nodes <= IDENTITY_NODES if identity is None else identity:
+        return sp.eye_array(nodes, dtype=np.float32, format="csr"), None
+    A = adjacency.maximum(adjacency.T)
+    degree = np.asarray(A.sum(axis=1), np.float64)
+    T = sp.csr_array(sp.diags_array(1 / np.maximum(degree, 1e-12)) @ A)
+    seen = np.stack([np.log1p(degree), T.multiply(T.T).sum(axis=1)], axis=1)
+    columns, names = [seen], ["degree", "return"]
+    for hop in range(1, HOPS + 1):
+        columns.append(T @ columns[-1])
+        names += [f"degree {hop} away", f"return {hop} away"]
+    return np.hstack(columns).astype(np.float32), names
+
+
+def _warn_about_constants(block: Block, name: str) -> None:
+    ends = block.matrix.min(axis=0), block.matrix.max(axis=0)
+    low, high = (np.asarray(end.toarray() if sp.issparse(end) else end).ravel() for end in ends)
+    constant = np.flatnonzero(low == high)
+    if len(constant) and block.matrix.shape[0] > 1:
+        named = [repr(block.names[c]) if block.names else str(c) for c in constant[:5]]
+        more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
+        log.warning(f"{name}: {', '.join(named)}{more} has the same value for every node, so it is uninformative.")
+
+
+def _known_blocks(parts: Parts, known: Sequence[str], node_columns: int) -> list[Block]:
+    """Return the blocks with those one-hot and sparse features that the model knows."""
     blocks: list[Block] = []
     for block in parts.features:
         if block.one_hot:
@@ -49,21 +91,7 @@ def features_for_model(parts: Parts, known: Sequence[str], node_columns: int) ->
             before = {name for block in blocks for name in _names(block)}
             block = _select(block, [name for name in known[node_columns:] if name not in before], parts.name)
         blocks.append(block)
-    features, names = _join(blocks, parts.name)
-    place = {name: number for number, name in enumerate(names)}
-    if set(place) != set(known):
-        raise _other_features(names, known, parts.name)
-    return features if names == list(known) else features[:, [place[name] for name in known]]
-
-
-def _structural_for_model(parts: Parts, known: Sequence[str]) -> Matrix:
-    features, names = structural_features(parts.adjacency, identity=False)
-    if names != list(known):
-        raise DatasetError(
-            f"{parts.name} has no features, but the model was trained with {len(known)}; a model that was trained "
-            "without features can only be used on its own graph, which is the default."
-        )
-    return features
+    return blocks
 
 
 def _select(block: Block, names: list[str], graph: str) -> Block:

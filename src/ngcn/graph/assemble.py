@@ -1,7 +1,8 @@
-"""Turn `Parts` into a `Graph`, for training or for a trained model."""
+"""Load a graph: turn `Parts` into a `Graph`, for training or for a trained model."""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -9,36 +10,62 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ngcn.data.files import read
 from ngcn.data.parts import UNKNOWN, Masks, Parts, log
 from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class, random_split
 from ngcn.errors import DatasetError, GraphError
-from ngcn.graph import _training_checks as check
+from ngcn.graph import _checks as check
 from ngcn.graph._features import features_for_model, features_for_training
 from ngcn.graph.graph import Graph
 
+FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
+
 
 class Schema(NamedTuple):
-    """The names that a trained model knows.
-
-    ``node_columns`` is that of the graph it was trained on, see :class:`Graph`; 0 if unknown.
-    """
+    """The names that a trained model knows."""
 
     class_names: Sequence[str]
     feature_names: Sequence[str]
     multilabel: bool = False
-    node_columns: int = 0
+    node_columns: int = 0  # of the graph that it was trained on; 0 if unknown
+
+
+def load_dataset(name: str, *, split: str = "given", seed: int = 0, **files: Any) -> Graph:
+    """Load a dataset of the catalog, or a user's own files, for training. Downloads a dataset if necessary.
+
+    Args:
+        name: "cora" (included in the package), "citeseer", "pubmed", "ppi", "ppi-synthetic"; or the path of a folder or
+            a file. A name with a slash is a path, even if there is a dataset of that name.
+        split: "given" for the split that the data come with (if they have none, half of the labels of each class are
+            for training), or "random:N" for N training nodes per class with 500 validation and 1000 test nodes
+            (proportionally fewer if the graph is too small).
+        seed: for random splits only.
+        files: options for reading a path: ``edges``, ``feature_table``, ``label``, ``one_hot``, ``ignore``,
+            ``multilabel``, see :func:`~ngcn.data.files.read_files`.
+
+    Example:
+        >>> load_dataset("cora")
+        Graph('cora', nodes=2708, edges=5278, features=1433, classes=7, train=140, val=500, test=1000)
+        >>> load_dataset("cora", split="random:5", seed=3).train.sum()
+        np.int64(35)
+    """
+    per_class(split)  # an invalid value must not wait for the files
+    return for_training(read(name, **files), split, seed)
+
+
+def load_for_model(name: str, schema: Schema, **files: Any) -> Graph:
+    """Load a dataset or a user's own files for a trained model; see :func:`~ngcn.graph.for_model`."""
+    return for_model(read(name, **files), schema)
 
 
 def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
-    """Make a graph to train on. Add structural features and draw a split if there are none, with a warning.
+    """Make a graph to train on; ``split`` and ``seed`` as in :func:`~ngcn.graph.load_dataset`.
 
-    Args:
-        parts: what the data say.
-        split, seed: as in :func:`~ngcn.graph.load_dataset`.
+    Add structural features and draw a split if there are none, with a warning.
     """
     number = per_class(split)
-    for problem in parts.problems:
-        raise problem.error
+    if error := parts.training_error or parts.error:
+        raise error
     with _naming(parts):
         _check_lengths(parts)
         X, names = features_for_training(parts)
@@ -49,9 +76,7 @@ def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
             masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
         if not parts.published or masks is None:
             parts = replace(parts, labelled=_labelled(parts))
-            check.check_classes(parts)
-            check.warn_about_class_names(parts)
-            check.warn_about_imbalance(parts)
+            check.check_labels(parts)
             masks = _complete(parts, masks, split, seed)
             check.check_training_classes(parts, masks[0])
         return _graph(parts, X, names, masks)
@@ -64,16 +89,25 @@ def for_model(parts: Parts, schema: Schema) -> Graph:
     are dropped with a warning, and those that the graph lacks are 0. Any other missing or extra feature is an error.
     Labels that are not classes of the model are unknown, with a warning.
     """
-    for problem in parts.problems:
-        if not problem.training_only:
-            raise problem.error
+    if parts.error:
+        raise parts.error
     with _naming(parts):
         _check_lengths(parts)
         X = features_for_model(parts, schema.feature_names, schema.node_columns)
-        parts = _with_classes(parts, schema)
+        parts = replace(_with_classes(parts, schema), node_columns=schema.node_columns)
         none = np.zeros(parts.nodes, bool)
-        parts = replace(parts, node_columns=schema.node_columns)
         return _graph(parts, X, schema.feature_names, (none, none, _labelled(parts)))
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Suppress warnings about a user's data."""
+    before = log.level
+    log.setLevel(logging.ERROR)
+    try:
+        yield
+    finally:
+        log.setLevel(before)
 
 
 @contextmanager
@@ -107,7 +141,7 @@ def _labelled(parts: Parts) -> np.ndarray:
 
 
 def _complete(parts: Parts, masks: Masks | None, split: str, seed: int) -> Masks:
-    """Draw a split if there is none, and a validation split if that is missing."""
+    """Draw a split, or its validation nodes, if there is none."""
     if masks is None:
         masks = _draw(parts, seed)
     elif masks is not parts.masks:
@@ -122,11 +156,11 @@ def _complete(parts: Parts, masks: Masks | None, split: str, seed: int) -> Masks
                 f"{parts.name}: every label has one training node only, so none is left for validation; label more "
                 "nodes, or use another column of labels with `label='COLUMN'`."
             )
-        log.warning(
-            f"{parts.name} has no validation nodes: {val.sum()} training nodes, drawn with seed {seed}, are used for "
-            "validation."
-        )
-    check.warn_about_few(val)
+        drawn = f"{val.sum()} training nodes, drawn with seed {seed}"
+        log.warning(f"{parts.name} has no validation nodes: {drawn}, are used for validation.")
+    if val.sum() < FEW:
+        few = "1 validation node is" if val.sum() == 1 else f"{val.sum()} validation nodes are"
+        log.warning(f"{few} too few to choose a step reliably; label or use more nodes for validation.")
     return train, val, test
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -15,16 +15,7 @@ import scipy.sparse as sp
 from ngcn.data.files import import_reader
 from ngcn.data.parts import UNKNOWN
 from ngcn.errors import DatasetError
-from ngcn.graph._checks import (
-    adjacency_matrix,
-    check_split,
-    class_name_tuple,
-    feature_matrix,
-    feature_name_tuple,
-    id_array,
-    label_array,
-    mask_array,
-)
+from ngcn.graph import _checks as checked
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,20 +59,17 @@ class Graph:
     node_columns: int = 0
 
     def __post_init__(self) -> None:
-        def put(field: str, value: object) -> None:
-            object.__setattr__(self, field, value)
-
-        adjacency = adjacency_matrix(self.adjacency)
+        adjacency = checked.adjacency_matrix(self.adjacency)
         nodes = adjacency.shape[0]
-        put("adjacency", adjacency)
-        put("features", feature_matrix(self.features, nodes))
-        put("labels", label_array(self.labels, nodes))
-        for split in ("train", "val", "test"):
-            put(split, mask_array(getattr(self, split), nodes, split))
-        put("node_ids", id_array(self.node_ids, nodes))
-        put("class_names", class_name_tuple(self.class_names, self.labels))
-        put("feature_names", feature_name_tuple(self.feature_names, self.features.shape[1]))
-        check_split(self)
+        features = checked.feature_matrix(self.features, nodes)
+        labels = checked.label_array(self.labels, nodes)
+        masks = {split: checked.mask_array(getattr(self, split), nodes, split) for split in ("train", "val", "test")}
+        node_ids = checked.id_array(self.node_ids, nodes)
+        class_names = checked.class_name_tuple(self.class_names, labels)
+        feature_names = checked.name_tuple(self.feature_names, features.shape[1], "feature", "features")
+        checked.check_split(masks, labels)
+        vars(self).update(adjacency=adjacency, features=features, labels=labels, node_ids=node_ids, **masks)
+        vars(self).update(class_names=class_names, feature_names=feature_names)
 
     @property
     def nodes(self) -> int:
@@ -125,8 +113,8 @@ class Graph:
     ) -> Graph:
         """Read CSV, TSV or Parquet files.
 
-        ``how`` are ``split`` and ``seed`` of :func:`~ngcn.graph.load_dataset`, as for the methods that follow, and the
-        arguments of :func:`~ngcn.data.node_edge_tables.parts_of_tables`.
+        ``how`` are the arguments of :func:`~ngcn.data.node_edge_tables.parts_of_tables` and, here and in the methods
+        that follow, ``split`` and ``seed`` of :func:`~ngcn.graph.load_dataset`.
         """
         return _read("node_edge_tables:read_tables", nodes, edges, feature_table, **how)
 
@@ -183,10 +171,9 @@ class Graph:
     def fingerprint(self) -> str:
         """Return a hash of everything that affects training, including the order of the nodes."""
         digest = sha256(repr((self.class_names, self.feature_names, self.features.shape)).encode())
-        arrays: list[Any] = [self.train, self.val, self.test, self.labels]
-        matrices: tuple[Any, ...] = (self.adjacency, self.features)
-        for matrix in matrices:
-            arrays += (matrix.indptr, matrix.indices, matrix.data) if sp.issparse(matrix) else (matrix,)
+        A, X = self.adjacency, cast(Any, self.features)
+        arrays = [self.train, self.val, self.test, self.labels, A.indptr, A.indices, A.data]
+        arrays += [X.indptr, X.indices, X.data] if sp.issparse(X) else [X]
         for array in arrays:
             kind = np.int64 if array.dtype.kind == "i" else array.dtype  # scipy chooses int32 or int64
             digest.update(np.ascontiguousarray(array, kind).data)

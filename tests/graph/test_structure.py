@@ -1,7 +1,7 @@
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data.structure import structural_features
+from ngcn.graph._features import structural_features
 
 
 def test_structure_of_large_graphs_means_the_same_everywhere() -> None:
@@ -14,3 +14,8 @@ def test_structure_of_large_graphs_means_the_same_everywhere() -> None:
     np.testing.assert_allclose(features[:, 2], np.log1p([1, 4, 4, 4, 4]), rtol=1e-6)
     apart, _ = structural_features(sp.csr_array(np.zeros((2, 2))), identity=False)
     assert np.isfinite(apart).all()
+
+
+def test_small_graphs_get_the_identity() -> None:
+    features, names = structural_features(sp.csr_array(1 - np.eye(3)))
+    assert names is None and features.toarray().tolist() == np.eye(3).tolist()
