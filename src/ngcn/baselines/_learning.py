@@ -18,12 +18,7 @@ from ngcn.training.selection import Selection
 
 
 class FeatureLinear(nn.Module):
-    r""":math:`\mathrm{drop}(X) W + b` for the features X, sparse or dense.
-
-    Shape:
-        - input: :class:`~ngcn.ops.Features` or a tensor, ``(nodes, width_in)``
-        - output: ``(nodes, width_out)``
-    """
+    """drop(X) W + b for sparse or dense X, ``(nodes, width_in)``: ``(nodes, width_out)``."""
 
     def __init__(self, width_in: int, width_out: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -47,10 +42,8 @@ def as_input(matrix: sp.csr_array | np.ndarray) -> Features | Tensor:
 def fit_network(
     settings: Any, network: nn.Module, graph: Graph, loss: Callable[[], Tensor], val_logits: Callable[[], Tensor]
 ) -> None:
-    """Minimise ``loss()`` with Adam, and keep the parameters with the best score of ``val_logits()``.
-
-    ``settings`` has ``steps``, ``lr``, ``l2`` and, if not 1, ``check``, the number of steps between validations.
-    """
+    """Minimise ``loss()`` with Adam for ``settings.steps`` steps. Score ``val_logits()`` every ``settings.check``
+    steps (1 if not given), and keep the best parameters."""
     adam = torch.optim.Adam(network.parameters(), lr=settings.lr, weight_decay=2 * settings.l2)
     selection, labels = Selection(), torch.from_numpy(graph.labels[graph.val])
     for step in range(1, settings.steps + 1):

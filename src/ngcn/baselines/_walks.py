@@ -25,18 +25,10 @@ def random_walks(
         w_{vx} \cdot (1/p \text{ if } x = t,\; 1 \text{ if } t \text{ and } x \text{ are neighbours},\; 1/q
         \text{ otherwise})
 
-    (Grover and Leskovec, *node2vec*, 2016); p = q = 1 is the plain walk of DeepWalk.
-
-    Args:
-        adjacency: ``(nodes, nodes)`` symmetric edge weights.
-        starts: ``(walks,)`` node numbers.
-        length: the number of nodes in a walk, including the start.
-        seed: the random seed.
-        p: the return parameter of node2vec; larger values return to t less often.
-        q: the in-out parameter of node2vec; larger values stay closer to t.
+    (Grover and Leskovec, *node2vec*, 2016); p = q = 1 is the plain walk of DeepWalk. The adjacency is symmetric.
 
     Returns:
-        ``(walks, length)`` node numbers; a walk from a node without edges stays there.
+        ``(walks, length)`` node numbers, including the start; a walk from a node without edges stays there.
 
     Example:
         >>> path = sp.csr_array([[0.0, 1.0, 0.0], [1.0, 0.0, 1.0], [0.0, 1.0, 0.0]])
@@ -44,14 +36,12 @@ def random_walks(
         array([[0, 1],
                [2, 1]], dtype=int32)
     """
-    adjacency = adjacency.sorted_indices()
+    A = adjacency.sorted_indices()
     walks = np.empty((len(starts), length), np.int32)
-    ends = np.concatenate([[0.0], np.cumsum(adjacency.data, dtype=np.float64)])  # cumulative weights
+    walks[:, 0] = starts
+    ends = np.concatenate([[0.0], np.cumsum(A.data, dtype=np.float64)])  # cumulative weights
     key = np.random.SeedSequence(seed).generate_state(1, np.uint64)
-    factors = np.array([1 / p, 1 / q])
-    _walk(
-        -(-len(starts) // 64), adjacency.indptr, adjacency.indices, ends, starts.astype(np.int32), key, factors, walks
-    )
+    _walk(-(-len(starts) // 64), A.indptr, A.indices, ends, key, np.array([1 / p, 1 / q]), walks)
     return walks
 
 
@@ -71,7 +61,7 @@ def _uniform(stream: U64, draw: int) -> float:
 
 @helper
 def _first_above(values: np.ndarray, value: float, low: int, high: int) -> int:
-    """The first index in ``low..high - 1`` whose value is above ``value``, or ``high``. Binary search."""
+    """The first index in ``low..high - 1`` whose value is above ``value``, or ``high``."""
     while low < high:
         middle = (low + high) // 2
         if values[middle] > value:
@@ -87,7 +77,6 @@ def _walk(
     indptr: np.ndarray,
     indices: np.ndarray,
     ends: np.ndarray,
-    starts: np.ndarray,
     key: np.ndarray,
     factors: np.ndarray,
     walks: np.ndarray,
@@ -96,12 +85,11 @@ def _walk(
     accepted with a probability proportional to its factor. This needs no tables of pairs of edges."""
     back, away = factors[0], factors[1]
     most = max(1.0, back, away)
-    length = walks.shape[1]
-    for w in range(64 * share, min(starts.size, 64 * share + 64)):
+    for w in range(64 * share, min(walks.shape[0], 64 * share + 64)):
         stream = _mix(U64(key[0] + _mix(U64(w))))
         draw = 0
-        v = walks[w, 0] = starts[w]
-        for step in range(1, length):
+        v = walks[w, 0]
+        for step in range(1, walks.shape[1]):
             begin, end = indptr[v], indptr[v + 1]
             if begin == end:
                 walks[w, step] = v

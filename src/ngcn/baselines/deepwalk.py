@@ -21,14 +21,14 @@ from typing import ClassVar
 import numpy as np
 
 from ngcn.baselines._walks import random_walks
-from ngcn.baselines.protocol import Baseline
+from ngcn.baselines.protocol import Transductive
 from ngcn.errors import ConfigError
 from ngcn.graph import Graph
 from ngcn.ops import undirected
 
 
 @dataclass(kw_only=True)
-class DeepWalk(Baseline):
+class DeepWalk(Transductive):
     """Skip-gram on random walks, then logistic regression on the embeddings of the training nodes."""
 
     reads_features: ClassVar[bool] = False
@@ -42,28 +42,17 @@ class DeepWalk(Baseline):
     q: float = 1.0  # in-out parameter of node2vec
     C: float = 0.1  # of the logistic regression: inverse strength of its L2 penalty
 
-    def fit(self, graph: Graph, seed: int) -> None:
+    def infer(self, graph: Graph, seed: int) -> np.ndarray:
         from sklearn.linear_model import LogisticRegression
         from sklearn.multiclass import OneVsRestClassifier
 
-        self.vectors_ = self.embed(graph, seed)
-        rows = graph.train.nonzero()[0]
+        vectors = self.embed(graph, seed)
         regression = LogisticRegression(C=self.C, max_iter=1000)
-        self.classifier_ = OneVsRestClassifier(regression) if graph.multilabel else regression
-        self.classifier_.fit(self.vectors_[rows], graph.labels[rows])
-
-    def predict_proba(self, graph: Graph) -> np.ndarray:
-        if graph.nodes != len(self.vectors_):
-            raise ConfigError(
-                f"DeepWalk can only predict the {len(self.vectors_)} nodes that it was fitted on, but {graph.name!r} "
-                f"has {graph.nodes}; fit it on this graph."
-            )
-        p = self.classifier_.predict_proba(self.vectors_)
-        if graph.multilabel:
-            return p
-        all_classes = np.zeros((graph.nodes, graph.classes))  # 0 for a class without training nodes
-        all_classes[:, self.classifier_.classes_] = p
-        return all_classes
+        classifier = OneVsRestClassifier(regression) if graph.multilabel else regression
+        classifier.fit(vectors[graph.train], graph.labels[graph.train])
+        p = np.zeros((graph.nodes, graph.classes))  # 0 for a class without training nodes
+        p[:, classifier.classes_] = classifier.predict_proba(vectors)
+        return p
 
     def embed(self, graph: Graph, seed: int) -> np.ndarray:
         """The embeddings, ``(nodes, dimensions)``; that of a node without edges is random."""
@@ -75,17 +64,6 @@ class DeepWalk(Baseline):
         starts = np.concatenate([random.permutation(graph.nodes) for _ in range(self.walks)])
         walks = random_walks(undirected(graph.adjacency), starts, self.length, seed, p=self.p, q=self.q)
         words = np.array([str(node) for node in range(graph.nodes)], dtype=object)
-        model = Word2Vec(
-            words[walks].tolist(),
-            vector_size=self.dimensions,
-            window=self.window,
-            sg=1,
-            hs=1,
-            negative=0,
-            min_count=0,
-            sample=0,
-            epochs=1,
-            workers=1,
-            seed=seed,
-        )
+        skip_gram = {"sg": 1, "hs": 1, "negative": 0, "min_count": 0, "sample": 0, "epochs": 1, "workers": 1}
+        model = Word2Vec(words[walks].tolist(), vector_size=self.dimensions, window=self.window, seed=seed, **skip_gram)
         return model.wv[words.tolist()]

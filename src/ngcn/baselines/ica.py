@@ -9,30 +9,25 @@ order and iterations as in T. Kipf and M. Welling, ICLR 2017.)
 
 ``stat`` is the count or the proportion of the neighbours with each class. With ``soft``, :math:`y_i` is p itself
 instead of its arg max. Both classifiers are scikit-learn's logistic regression; rows of X are divided by their length.
-
-Settings: chosen on validation accuracy, the same for all datasets (docs/baselines.md).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from scipy.special import softmax
 
-from ngcn.baselines.protocol import Baseline, one_hot
+from ngcn.baselines.protocol import Transductive, one_hot
 from ngcn.errors import ConfigError
 from ngcn.graph import Graph
 from ngcn.ops import undirected
 
-if TYPE_CHECKING:
-    from sklearn.linear_model import LogisticRegression
-
 
 @dataclass(kw_only=True)
-class ICA(Baseline):
+class ICA(Transductive):
     """Iterative classification with logistic regression."""
 
     C: float = 30.0  # inverse strength of the L2 penalty
@@ -45,7 +40,7 @@ class ICA(Baseline):
         if self.statistic not in ("count", "proportion"):
             raise ConfigError(f"statistic must be count or proportion, not {self.statistic!r}.")
 
-    def fit(self, graph: Graph, seed: int) -> None:
+    def infer(self, graph: Graph, seed: int) -> np.ndarray:
         from sklearn.linear_model import LogisticRegression
         from sklearn.preprocessing import normalize
 
@@ -72,14 +67,12 @@ class ICA(Baseline):
             for i in random.permutation(np.flatnonzero(~train)):
                 of_i = slice(S.indptr[i], S.indptr[i + 1])
                 Y[i] = decide(by_features[i] + S.data[of_i] @ Y[S.indices[of_i]] @ W_s)
-        self.probabilities_ = np.zeros((graph.nodes, graph.classes))
-        self.probabilities_[:, classes] = softmax(by_features + S @ Y @ W_s, axis=1)
-
-    def predict_proba(self, graph: Graph) -> np.ndarray:
-        return self.probabilities_
+        p = np.zeros((graph.nodes, graph.classes))
+        p[:, classes] = softmax(by_features + S @ Y @ W_s, axis=1)
+        return p
 
 
-def _weights(classifier: LogisticRegression) -> tuple[np.ndarray, np.ndarray]:
+def _weights(classifier: Any) -> tuple[np.ndarray, np.ndarray]:
     """The weights ``(features, classes)`` and intercepts; for two classes, scikit-learn stores those of the second."""
     W, bias = classifier.coef_.T, classifier.intercept_
     return (np.hstack([-W / 2, W / 2]), np.hstack([-bias / 2, bias / 2])) if len(bias) == 1 else (W, bias)

@@ -22,47 +22,46 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.baselines.protocol import Baseline, one_hot, shares, solve
+from ngcn.baselines.protocol import Transductive, one_hot, solve
 from ngcn.graph import Graph
 from ngcn.ops import undirected
 
 
 @dataclass(kw_only=True)
-class LabelPropagation(Baseline):
+class LabelPropagation(Transductive):
     """The harmonic function. A node without a path to a training node gets the class shares of the training nodes."""
 
     reads_features: ClassVar[bool] = False
 
     class_mass: bool = True  # scale the classes to their shares among the training nodes
 
-    def fit(self, graph: Graph, seed: int) -> None:
+    def infer(self, graph: Graph, seed: int) -> np.ndarray:
         W, Y = undirected(graph.adjacency), one_hot(graph)
-        degree = np.maximum(W.sum(axis=1), 1e-12)  # isolated nodes get 0
-        u = ~graph.train
+        degree, u = np.maximum(W.sum(axis=1), 1e-12), ~graph.train  # isolated nodes get 0
         F = Y.copy()
         F[u] = solve(sp.diags_array(degree[u]) - W[u][:, u], W[u] @ Y, degree[u]).clip(min=0)
         if self.class_mass:
             F[u] *= Y.sum(axis=0) / np.maximum(F[u].sum(axis=0), 1e-12)
-        self.shares_ = shares(F, prior=Y.sum(axis=0))
-
-    def predict_proba(self, graph: Graph) -> np.ndarray:
-        return self.shares_
+        return _shares(F, prior=Y.sum(axis=0))
 
 
 @dataclass(kw_only=True)
-class LabelSpreading(Baseline):
+class LabelSpreading(Transductive):
     """Label spreading; training labels have weight ``1 - alpha``."""
 
     reads_features: ClassVar[bool] = False
 
     alpha: float = 0.98
 
-    def fit(self, graph: Graph, seed: int) -> None:
+    def infer(self, graph: Graph, seed: int) -> np.ndarray:
         W, Y = undirected(graph.adjacency), one_hot(graph)
         scale = sp.diags_array(np.maximum(W.sum(axis=1), 1e-12) ** -0.5)
         A = sp.eye_array(graph.nodes) - self.alpha * (scale @ W @ scale)
         F = solve(A, (1 - self.alpha) * Y, A.diagonal())
-        self.shares_ = shares(F.clip(min=0), prior=Y.sum(axis=0))
+        return _shares(F.clip(min=0), prior=Y.sum(axis=0))
 
-    def predict_proba(self, graph: Graph) -> np.ndarray:
-        return self.shares_
+
+def _shares(F: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """Rows divided by their sum; the prior in place of a row of zeros."""
+    F = np.where(F.sum(axis=1, keepdims=True) > 0, F, prior)
+    return F / F.sum(axis=1, keepdims=True)

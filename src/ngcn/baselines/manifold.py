@@ -9,8 +9,6 @@ regularization: a geometric framework for learning from labeled and unlabeled ex
 with l training nodes, edges of total weight m, and y = 1 or -1; the last term is the mean squared difference along an
 edge. Conjugate gradients find the minimum with sparse products. Rows of X are divided by their length, and a column of
 ones is the intercept. The probabilities are the softmax of the scores.
-
-Settings: chosen on validation accuracy, the same for all datasets (docs/baselines.md).
 """
 
 from __future__ import annotations

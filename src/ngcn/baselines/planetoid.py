@@ -90,10 +90,11 @@ class Planetoid(Baseline):
         fit_network(self, network, graph, class_loss, lambda: network(X)[-1][graph.val])
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
-        if not self.inductive and graph.nodes != self.network_.context.num_embeddings:
+        nodes = self.network_.context.num_embeddings
+        if not self.inductive and graph.nodes != nodes:
             raise ConfigError(
-                f"Transductive Planetoid can only predict the {self.network_.context.num_embeddings} nodes that it was "
-                f"fitted on, but {graph.name!r} has {graph.nodes}; use inductive=true."
+                f"Transductive Planetoid can only predict the {nodes} nodes that it was fitted on, but {graph.name!r} "
+                f"has {graph.nodes}; use inductive=true."
             )
         with torch.no_grad():
             logits = self.network_(as_input(graph.features))[-1]
@@ -142,12 +143,11 @@ def sample_contexts(
     two training nodes: of the same class if positive, of different classes if negative.
     """
     sign = np.where(random.random(settings.contexts) < settings.positive, 1.0, -1.0)
-    linked = np.diff(W.indptr).nonzero()[0]
     from_walk = random.random(settings.contexts) < settings.walked
     i, c = np.empty((2, settings.contexts), dtype=np.int64)
 
-    n = int(from_walk.sum())
-    if n:
+    if n := int(from_walk.sum()):
+        linked = np.diff(W.indptr).nonzero()[0]
         walks = random_walks(W, random.choice(linked, n), settings.length, int(random.integers(2**63)))
         j, k = np.indices((settings.length, settings.length)).reshape(2, -1)
         near = (j != k) & (abs(j - k) < settings.window)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from scipy.sparse.linalg import LinearOperator, cg
 
 from ngcn import checks
+from ngcn.errors import ConfigError
 from ngcn.graph import Graph
 
 # The checks of settings by name, for all methods; other integers must be 1 or more
@@ -48,8 +49,9 @@ class Baseline(ABC):
 
     def __post_init__(self) -> None:
         for setting in fields(self):
-            check = checks.whole(1) if type(setting.default) is int else lambda name, value: value
-            LIMITS.get(setting.name, check)(setting.name, getattr(self, setting.name))
+            check = LIMITS.get(setting.name) or (checks.whole(1) if type(setting.default) is int else None)
+            if check:
+                check(setting.name, getattr(self, setting.name))
 
     @abstractmethod
     def fit(self, graph: Graph, seed: int) -> None:
@@ -60,6 +62,25 @@ class Baseline(ABC):
         """The class probabilities, ``(nodes, classes)``: rows sum to 1, except for multi-label."""
 
 
+class Transductive(Baseline):
+    """A method that predicts only the nodes that it was fitted on: :meth:`infer` returns their class probabilities."""
+
+    @abstractmethod
+    def infer(self, graph: Graph, seed: int) -> np.ndarray: ...
+
+    def fit(self, graph: Graph, seed: int) -> None:
+        self.probabilities_ = self.infer(graph, seed)
+
+    def predict_proba(self, graph: Graph) -> np.ndarray:
+        nodes = len(self.probabilities_)
+        if graph.nodes != nodes:
+            raise ConfigError(
+                f"{type(self).__name__} can only predict the {nodes} nodes that it was fitted on, but {graph.name!r} "
+                f"has {graph.nodes}; fit it on this graph."
+            )
+        return self.probabilities_
+
+
 def one_hot(graph: Graph) -> np.ndarray:
     """The one-hot labels of the training nodes, ``(nodes, classes)``; zeros for other nodes."""
     Y = np.zeros((graph.nodes, graph.classes))
@@ -68,20 +89,10 @@ def one_hot(graph: Graph) -> np.ndarray:
     return Y
 
 
-def shares(F: np.ndarray, prior: np.ndarray) -> np.ndarray:
-    """Rows of non-negative weights, divided by their sum; ``prior`` in place of a row of zeros."""
-    F = np.where(F.sum(axis=1, keepdims=True) > 0, F, prior)
-    return F / F.sum(axis=1, keepdims=True)
-
-
-def solve(A: sp.sparray | LinearOperator, B: np.ndarray, diagonal: np.ndarray, rtol: float = 1e-8) -> np.ndarray:
-    """Solve A X = B for a symmetric positive (semi-)definite A, by conjugate gradients for each column.
-
-    ``diagonal`` is the diagonal of A, the preconditioner.
-    """
-    columns = []
-    for b in B.T:
-        x, failed = cg(A, b, rtol=rtol, M=sp.diags_array(1 / diagonal), maxiter=100 * len(b))
-        assert not failed, "conjugate gradients did not converge"
-        columns.append(x)
+def solve(A: sp.sparray | LinearOperator, B: np.ndarray, diagonal: np.ndarray) -> np.ndarray:
+    """Solve A X = B for a symmetric positive (semi-)definite A, by conjugate gradients with its diagonal as the
+    preconditioner."""
+    M = sp.diags_array(1 / diagonal)
+    columns, failed = zip(*(cg(A, b, rtol=1e-8, M=M, maxiter=100 * len(b)) for b in B.T), strict=True)
+    assert not any(failed), "conjugate gradients did not converge"
     return np.stack(columns, axis=1)

@@ -16,7 +16,7 @@ faster, and dropout helps with few labels.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -34,12 +34,7 @@ from ngcn.scoring import cross_entropy, probabilities
 
 
 class PoolAggregator(nn.Module):
-    """The elementwise maximum of ReLU(h P + b) over the neighbours.
-
-    Shape:
-        - h: ``(nodes, width_in)``; neighbours: ``(rows, samples)`` rows of h
-        - output: ``(rows, width_out)``
-    """
+    """The elementwise maximum of ReLU(h P + b) over neighbours, ``(rows, samples)`` indices of h."""
 
     def __init__(self, width_in: int, width_out: int, dropout: float) -> None:
         super().__init__()
@@ -54,10 +49,8 @@ class PoolAggregator(nn.Module):
 
 
 class LSTMAggregator(nn.Module):
-    """The last state of an LSTM over the sequence of neighbours; arguments and shapes as for pooling.
-
-    The input part of the gates is computed once per node, however often the node is sampled.
-    """
+    """The last state of an LSTM over the sequence of neighbours. The input part of the gates is computed once per node,
+    however often the node is sampled."""
 
     def __init__(self, width_in: int, width_out: int, dropout: float) -> None:
         super().__init__()
@@ -75,7 +68,7 @@ class LSTMAggregator(nn.Module):
 
 
 class SageLayer(nn.Module):
-    """Unit vectors of ``width_out`` for the nodes ``own``; ``own`` and ``neighbours`` are indices of rows of h."""
+    """Unit vectors for the rows ``own`` of h and their sampled ``neighbours``."""
 
     def __init__(self, aggregator: type[nn.Module], width_in: int, width_out: int, dropout: float) -> None:
         super().__init__()
@@ -97,7 +90,7 @@ class SageNetwork(nn.Module):
         features: int,
         hidden: int,
         classes: int,
-        samples: tuple[int, int],
+        samples: Sequence[int],
         dropout: float,
     ) -> None:
         super().__init__()
@@ -140,25 +133,23 @@ class _SampledSage(Baseline):
     def fit(self, graph: Graph, seed: int) -> None:
         torch.manual_seed(seed)
         random = np.random.default_rng(seed)
-        X, W, train, val = graph.features, undirected(graph.adjacency), graph.train.nonzero()[0], graph.val.nonzero()[0]
+        X, W, val = graph.features, undirected(graph.adjacency), graph.val.nonzero()[0]
         self.network_ = network = SageNetwork(
             self.aggregator, X.shape[1], self.hidden, graph.classes, (self.first, self.second), self.dropout
         )
-        batches = _batches(train, self.batch, random)
+        batches = _batches(graph.train.nonzero()[0], self.batch, random)
 
         def loss() -> Tensor:
             rows = next(batches)
             return cross_entropy(network(X, W, rows, random), torch.from_numpy(graph.labels[rows]))
 
-        def val_logits() -> Tensor:
-            return network(X, W, val, np.random.default_rng(0))  # the same neighbours each time
-
-        fit_network(self, network, graph, loss, val_logits)
+        # Validation samples the same neighbours each time
+        fit_network(self, network, graph, loss, lambda: network(X, W, val, np.random.default_rng(0)))
 
     def predict_proba(self, graph: Graph) -> np.ndarray:
+        W, nodes = undirected(graph.adjacency), np.arange(graph.nodes)
         with torch.no_grad():
-            nodes, random = np.arange(graph.nodes), np.random.default_rng(0)
-            logits = self.network_(graph.features, undirected(graph.adjacency), nodes, random)
+            logits = self.network_(graph.features, W, nodes, np.random.default_rng(0))
         return probabilities(logits, graph.multilabel).numpy()
 
 

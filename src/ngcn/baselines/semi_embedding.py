@@ -10,8 +10,6 @@ r"""SemiEmb: a network on the features, whose hidden layer g is regularised to b
 
 with a weighted mean over all edges, and a mean over as many random pairs, which every step draws again. Predictions use
 the features only, so new graphs can be predicted.
-
-Settings: chosen on validation accuracy (docs/baselines.md).
 """
 
 from __future__ import annotations
@@ -50,17 +48,15 @@ class SemiEmbedding(Baseline):
         random = np.random.default_rng(seed)
         X, W = as_input(graph.features), undirected(graph.adjacency)
         edges = sp.coo_array(sp.triu(W))
-        near = np.stack(edges.coords)
-        near_weights = torch.from_numpy(edges.data.astype(np.float32))
+        near, near_weights = np.stack(edges.coords), torch.from_numpy(edges.data.astype(np.float32))
         rows, labels = graph.train.nonzero()[0], torch.from_numpy(graph.labels[graph.train])
         self.network_ = network = TwoLayers(graph.features.shape[1], self.hidden, graph.classes, self.dropout)
 
         def loss() -> Tensor:
             g, f = network(X)
             far = random_non_edges(W, near.shape[1], random)
-            return cross_entropy(f[rows], labels) + self.weight * embedding_loss(
-                g, near, near_weights, far, self.margin
-            )
+            regulariser = embedding_loss(g, near, near_weights, far, self.margin)
+            return cross_entropy(f[rows], labels) + self.weight * regulariser
 
         fit_network(self, network, graph, loss, lambda: network(X)[1][graph.val])
 

@@ -17,7 +17,6 @@ import torch
 
 from ngcn.config import Config
 from ngcn.graph import Graph, load_dataset
-from ngcn.model import Model
 from ngcn.report.project import hidden_layer, project
 from ngcn.training import Step, fit
 from ngcn.version import __version__
@@ -29,33 +28,23 @@ Outcome = dict[str, Any]  # the stored result of a cell: scores, best step, seco
 class Setup:
     """A configuration to be trained with several seeds.
 
-    Args:
-        config: the settings; its seed is ignored.
-        removed: the share of the non-zero features to remove at random before training.
-        draws_map: also store the hidden layer of every node, in two dimensions.
-
     Example:
         >>> [cell.name for cell in Setup(Config(model="gcn")).cells(2)]
         ['cora-gcn-seed0-197c86bdad', 'cora-gcn-seed1-ddf54510b9']
     """
 
-    config: Config
-    removed: float = 0.0
-    draws_map: bool = False
+    config: Config  # its seed is ignored
+    removed: float = 0.0  # the share of the non-zero features to remove at random before training
+    draws_map: bool = False  # also store the hidden layer of every node, in two dimensions
 
     @cached_property
     def settings(self) -> dict[str, Any]:
         """Everything but the seed that determines the outcome. Settings at their default are left out, so that a new
         setting of `Config` does not change the keys of stored cells."""
-        given = {
-            f.name: value
-            for f in fields(Config)
-            if f.name not in ("dataset", "seed", "seeds")
-            and (value := getattr(self.config, f.name)) not in (f.default, {})
-        }
-        given |= {"removed": self.removed} if self.removed else {}
-        given |= {"map": True} if self.draws_map else {}
-        return {"dataset": self.config.dataset, **given}
+        free = [f for f in fields(Config) if f.name not in ("dataset", "seed", "seeds")]
+        given = {f.name: value for f in free if (value := getattr(self.config, f.name)) not in (f.default, {})}
+        own = {"removed": self.removed, "map": self.draws_map}
+        return {"dataset": self.config.dataset, **given, **{name: value for name, value in own.items() if value}}
 
     def cells(self, seeds: int) -> list[Cell]:
         """The seeds 0, 1, ..."""
@@ -94,7 +83,6 @@ class Cell:
         started = time.process_time()  # CPU time: other trainings may share the core
         checkpoint = folder / "checkpoint.safetensors" if folder else None
         result = fit(graph, config, self.seed, checkpoint=checkpoint, on_step=on_step)
-        weights = result.scale_weights
         outcome = {
             "metric": result.metric,
             "val": round(result.val, 6),
@@ -102,11 +90,14 @@ class Cell:
             "best_step": result.best_step,
             "steps": result.steps,
             "seconds": round(time.process_time() - started, 2),
-            "scale_weights": None if weights is None else [round(weight, 4) for weight in weights],
+            "scale_weights": result.scale_weights and [round(weight, 4) for weight in result.scale_weights],
             "version": __version__,
         }
-        if self.setup.draws_map:
-            outcome["map"] = _map(graph, result.model)
+        if self.setup.draws_map:  # two coordinates per node, as in the paper's t-SNE figure
+            network = result.model.network
+            with torch.no_grad():
+                Z = network.towers(*result.model.inputs(graph), torch.arange(graph.nodes))
+            outcome["map"] = project(hidden_layer(network, Z)[0]).tolist()
         return outcome
 
 
@@ -118,8 +109,7 @@ def key_of(settings: dict[str, Any], seed: int) -> str:
 def remove_features(graph: Graph, share: float, seed: int) -> Graph:
     """Set each non-zero feature to 0 with probability ``share``, independently; the seed draws which."""
     features = sp.csr_array(graph.features, copy=True)
-    gone = np.random.default_rng(seed).random(features.nnz) < share
-    features.data[gone] = 0
+    features.data[np.random.default_rng(seed).random(features.nnz) < share] = 0
     features.eliminate_zeros()
     return replace(graph, features=features)
 
@@ -127,10 +117,3 @@ def remove_features(graph: Graph, share: float, seed: int) -> Graph:
 @lru_cache(maxsize=4)
 def _load(dataset: str, split: str, seed: int) -> Graph:
     return load_dataset(dataset, split=split, seed=seed)
-
-
-def _map(graph: Graph, model: Model) -> list[list[int]]:
-    """Two coordinates per node, as in the paper's t-SNE figure."""
-    with torch.no_grad():
-        Z = model.network.towers(*model.inputs(graph), torch.arange(graph.nodes))
-    return project(hidden_layer(model.network, Z)[0]).tolist()

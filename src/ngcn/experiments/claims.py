@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from dataclasses import dataclass
 from statistics import mean
+from typing import NamedTuple
 
 from ngcn.experiments import attention, noise, sensitivity, table2, table3, table4
 from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import CITATION, REPLICAS, Plan
+from ngcn.experiments.grid import CITATION, NETWORKS, REPLICAS, Plan
 from ngcn.experiments.scores import Runs, all_runs, chosen, paper_rule
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 from ngcn.text import count, dataset_title, percent, plus_minus
 
+Judgement = tuple[str, bool | None, str]  # claim, whether it held (None if too few cells are finished), evidence
+Comparison = tuple[bool, str]  # whether one comparison supports the claim, evidence
 
-@dataclass(frozen=True)
-class Verdict:
+
+class Verdict(NamedTuple):
     """Whether a claim held: None if too few cells are finished; preliminary until ``complete``."""
 
     experiment: str
@@ -46,12 +48,15 @@ def verdicts(store: Store, plan: Plan) -> list[Verdict]:
         complete = all_of_the_paper.keys() <= asked.keys() and all(cell in store for cell in asked.values())
         return Verdict(experiment, claim, held, evidence or f"run `ngcn reproduce {experiment}`", complete)
 
-    def of_table2(*models: str) -> Callable[[Plan], list[Cell]]:
-        return lambda plan: [cell for cell in table2.cells(plan) if table2.row_of(cell) in models]
+    def better(network: str, model: str) -> Verdict:
+        def cells(plan: Plan) -> list[Cell]:
+            return [cell for cell in table2.cells(plan) if table2.row_of(cell) in (network, model)]
+
+        return judged("table2", cells, _better(store, plan, network, model))
 
     return [
-        judged("table2", of_table2("ngcn", "gcn"), _better(store, plan, "ngcn", "gcn")),
-        judged("table2", of_table2("nsage", "sage"), _better(store, plan, "nsage", "sage")),
+        better("ngcn", "gcn"),
+        better("nsage", "sage"),
         judged("table3", table3.cells, _few_and_many(store, plan)),
         judged("sensitivity", sensitivity.cells, _walks(store, plan)),
         judged("noise", noise.cells, _tolerance(store, plan)),
@@ -60,27 +65,11 @@ def verdicts(store: Store, plan: Plan) -> list[Verdict]:
     ]
 
 
-Judgement = tuple[str, bool | None, str]  # claim, held, evidence
-
-
-def _better(store: Store, plan: Plan, network: str, model: str) -> Judgement:
-    """Compares the means over seeds of the configurations chosen on validation; also lists the paper's rule."""
-    claim = f"{title_of(network)} beats {title_of(model)}{_where(plan) or ' on every dataset'} (Table 2)."
-    evidence, better = [], []
-    for dataset in plan.datasets:
-        found = [all_runs(store, table2.groups(each, dataset, plan)) for each in (network, model)]
-        if not all(found):
-            continue
-        ours, theirs = map(chosen, found)
-        rule = [100 * paper_rule(runs)["test"] for runs in found]
-        better.append(ours.test > theirs.test)
-        evidence.append(
-            f"{dataset_title(dataset)} {ours} against {theirs} ({_seeds(ours, theirs)}; by the paper's rule "
-            f"{rule[0]:.1f} against {rule[1]:.1f})"
-        )
-    if evidence and "ppi" not in plan.datasets and not _where(plan):
-        evidence.append("PPI was not run")
-    return claim, _all(better, len(plan.datasets)), "; ".join(evidence)
+def _all(claim: str, comparisons: list[Comparison | None]) -> Judgement:
+    """A claim that holds if all comparisons support it; None is a comparison with missing cells."""
+    known = [comparison for comparison in comparisons if comparison]
+    held = all(supports for supports, _ in known) if len(known) == len(comparisons) > 0 else None
+    return claim, held, "; ".join(evidence for _, evidence in known)
 
 
 def _where(plan: Plan) -> str:
@@ -88,54 +77,63 @@ def _where(plan: Plan) -> str:
     return "" if set(CITATION) <= set(plan.datasets) else f" on {' and '.join(map(dataset_title, plan.datasets))}"
 
 
-def _all(judged: list[bool], wanted: int) -> bool | None:
-    """Whether all hold; None while any is missing."""
-    return all(judged) if len(judged) == wanted > 0 else None
-
-
 def _seeds(*runs: Runs) -> str:
     fewest, most = min(map(len, runs)), max(map(len, runs))
     return count(fewest, "seed") if fewest == most else f"{fewest} to {most} seeds"
 
 
+def _better(store: Store, plan: Plan, network: str, model: str) -> Judgement:
+    """Compares the means over seeds of the configurations chosen on validation; also lists the paper's rule."""
+
+    def compare(dataset: str) -> Comparison | None:
+        found = [all_runs(store, table2.groups(each, dataset, plan)) for each in (network, model)]
+        if not all(found):
+            return None
+        ours, theirs = map(chosen, found)
+        rule = " against ".join(f"{100 * paper_rule(runs)['test']:.1f}" for runs in found)
+        scores = f"{ours} against {theirs} ({_seeds(ours, theirs)}; by the paper's rule {rule})"
+        return ours.test > theirs.test, f"{dataset_title(dataset)} {scores}"
+
+    claim = f"{title_of(network)} beats {title_of(model)}{_where(plan) or ' on every dataset'} (Table 2)."
+    claim, held, evidence = _all(claim, [compare(dataset) for dataset in plan.datasets])
+    not_run = evidence and "ppi" not in plan.datasets and not _where(plan)
+    return claim, held, evidence + ("; PPI was not run" if not_run else "")
+
+
 def _few_and_many(store: Store, plan: Plan) -> Judgement:
     """For each number of labels, compares the best of N-GCN and N-SAGE with the best of the other models."""
-    claim = "N-GCN and N-SAGE do well with few labels and with many: the best of them beats DCNN, GCN, SAGE (Table 3)."
-    evidence, better = [], []
-    for per_class in table3.PER_CLASS:
-        found = {row: Runs.of(store, table3.group(*row, per_class, plan)) for row in table3.TABLE3}
-        if not all(map(len, found.values())):
-            continue
-        networks = [row for row in found if row[0] in ("ngcn", "nsage")]
+
+    def compare(per_class: int) -> Comparison | None:
+        found = {row: Runs.of(store, table3.group(*row, per_class, plan)) for row in table3.PUBLISHED}
+        if not all(found.values()):
+            return None
         ours, theirs = (
-            max(rows, key=lambda row: found[row].test) for rows in (networks, [r for r in found if r not in networks])
+            max((row for row in found if (row[0] in NETWORKS) == mixed), key=lambda row: found[row].test)
+            for mixed in (True, False)
         )
-        better.append(found[ours].test > found[theirs].test)
-        evidence.append(
-            f"{per_class} per class: {table3.name(*ours)} {found[ours]} against {table3.name(*theirs)} {found[theirs]} "
-            f"({_seeds(*found.values())})"
-        )
-    return claim, _all(better, len(table3.PER_CLASS)), "; ".join(evidence)
+        scores = " against ".join(f"{table3.name(*row)} {found[row]}" for row in (ours, theirs))
+        return found[ours].test > found[theirs].test, f"{per_class} per class: {scores} ({_seeds(*found.values())})"
+
+    claim = "N-GCN and N-SAGE do well with few labels and with many: the best of them beats DCNN, GCN, SAGE (Table 3)."
+    return _all(claim, [compare(per_class) for per_class in table3.PER_CLASS])
 
 
 def _walks(store: Store, plan: Plan) -> Judgement:
     """Compares K > 1, r = 1 with K = 1, r > 1: the means over the finished points."""
-    claim = f"Random walks help more than capacity: K > 1, r = 1 beats K = 1, r > 1{_where(plan)} (sensitivity)."
-    evidence, better = [], []
-    panels = sensitivity.panels_of(plan)
-    for model, dataset in panels:
+
+    def compare(model: str, dataset: str) -> Comparison | None:
         walks, capacity = (
             [runs for K, r in points if (runs := sensitivity.runs_at(store, model, dataset, K, r, plan))]
             for points in ([(K, 1) for K in sensitivity.steps(plan)], [(1, r) for r in REPLICAS if r > 1])
         )
         if not walks or not capacity:
-            continue
+            return None
         walked, wide = (mean(runs.test for runs in points) for points in (walks, capacity))
-        better.append(walked > wide)
-        evidence.append(
-            f"{title_of(model)} on {dataset_title(dataset)} {_apart(walked, wide)} ({_seeds(*walks, *capacity)})"
-        )
-    return claim, _all(better, len(panels)), "; ".join(evidence)
+        scores = f"{_apart(walked, wide)} ({_seeds(*walks, *capacity)})"
+        return walked > wide, f"{title_of(model)} on {dataset_title(dataset)} {scores}"
+
+    claim = f"Random walks help more than capacity: K > 1, r = 1 beats K = 1, r > 1{_where(plan)} (sensitivity)."
+    return _all(claim, [compare(*panel) for panel in sensitivity.panels_of(plan)])
 
 
 def _apart(one: float, other: float) -> str:
@@ -154,7 +152,7 @@ def _tolerance(store: Store, plan: Plan) -> Judgement:
     gaps, evidence = [], []
     for share in noise.TELLING:
         found = {model: Runs.of(store, noise.group(model, share, plan)) for model in noise.ROWS}
-        if not all(map(len, found.values())):
+        if not all(found.values()):
             return claim, None, ""
         walks = min(found[model].test for model in ("ngcn", "nsage", "dcnn"))
         others = max(found[model].test for model in ("gcn", "sage"))
@@ -163,41 +161,38 @@ def _tolerance(store: Store, plan: Plan) -> Judgement:
             f"{percent(share)} removed: the worst of N-GCN, N-SAGE and DCNN {walks:.1f}, the better of GCN and SAGE "
             f"{others:.1f} ({_seeds(*found.values())})"
         )
-    return claim, gaps[1] > 0 and gaps[2] > 0 and gaps[0] < gaps[1] < gaps[2], "; ".join(evidence)
+    none, half, most = gaps
+    return claim, most > half > max(none, 0), "; ".join(evidence)
 
 
 def _shift(store: Store, plan: Plan) -> Judgement:
     """Compares the mean power, weighted by attention."""
     claim = "Attention shifts to higher powers when features are removed."
-    powers = []
-    for share in noise.TELLING:
-        seeds = attention.weights(store, plan, share)
-        if not seeds:
-            return claim, None, ""
-        powers.append([sum(power * weight for power, weight in enumerate(weights)) for weights in seeds])
-    means = ", ".join(
-        f"{plus_minus(each, digits=2)} with {percent(share)} removed"
-        for share, each in zip(noise.TELLING, powers, strict=True)
-    )
-    none, half, most = map(mean, powers)
-    evidence = f"mean power {means}; {(len(seeds[0]) - 1) / 2:.2f} if all weights are equal"
-    return claim, none < half < most, evidence
+    seeds = {share: attention.weights(store, plan, share) for share in noise.TELLING}
+    if not all(seeds.values()):
+        return claim, None, ""
+    powers = {
+        share: [sum(power * weight for power, weight in enumerate(weights)) for weights in each]
+        for share, each in seeds.items()
+    }
+    means = ", ".join(f"{plus_minus(each, digits=2)} with {percent(share)} removed" for share, each in powers.items())
+    none, half, most = map(mean, powers.values())
+    equal = (len(seeds[0.0][0]) - 1) / 2
+    return claim, none < half < most, f"mean power {means}; {equal:.2f} if all weights are equal"
 
 
 def _depth(store: Store, plan: Plan) -> Judgement:
     """Held unless a model is better with three and with four layers than with two, on all datasets."""
-    claim = (
-        "Depth does not consistently help GCN or SAGE: 3 and 4 layers are not always better than 2"
-        f"{_where(plan)} (Table 4)."
-    )
-    rows = [row for row in table4.TABLE4 if row[0] in plan.datasets]
     gains: dict[str, list[bool]] = defaultdict(list)
-    evidence = []
-    for dataset, model in rows:
+
+    def compare(dataset: str, model: str) -> Comparison | None:
         runs = [Runs.of(store, table4.group(dataset, model, layers, plan)) for layers in table4.LAYERS]
-        if not all(map(len, runs)):
-            continue
+        if not all(runs):
+            return None
         gains[model].append(runs[0].test < min(runs[1].test, runs[2].test))
         means = ", ".join(f"{one.test:.1f}" for one in runs)
-        evidence.append(f"{title_of(model)} on {dataset_title(dataset)} {means} with 2, 3, 4 layers ({_seeds(*runs)})")
-    return claim, not any(map(all, gains.values())) if len(evidence) == len(rows) else None, "; ".join(evidence)
+        return True, f"{title_of(model)} on {dataset_title(dataset)} {means} with 2, 3, 4 layers ({_seeds(*runs)})"
+
+    claim = f"Depth does not consistently help GCN or SAGE: 3 and 4 layers are not always better than 2{_where(plan)}"
+    claim, judged, evidence = _all(f"{claim} (Table 4).", [compare(*row) for row in table4.rows(plan)])
+    return claim, judged and not any(map(all, gains.values())), evidence

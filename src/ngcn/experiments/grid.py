@@ -11,6 +11,7 @@ from ngcn.experiments.cell import Cell, Setup
 
 DATASETS = ("citeseer", "cora", "pubmed", "ppi")  # in the order of the paper's table
 CITATION = DATASETS[:3]
+NETWORKS = ("ngcn", "nsage")  # the models with K, r and a choice of classifier
 STEPS = (2, 3, 4, 5, 6)  # K: powers 0 to K-1
 REPLICAS = (1, 2, 4)  # r
 QUICK_SEEDS = 3

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -17,14 +18,15 @@ from ngcn.files import atomic, write_text
 from ngcn.text import count
 from ngcn.version import __version__
 
-DPI = 160
-
 
 def write_page(path: Path, store: Store, plan: Plan) -> None:
     """Write the page in Markdown to ``path``, and the figures to the folder of the store next to it."""
     from ngcn.experiments import EXPERIMENTS, section_of
 
-    seconds = sum(outcome["seconds"] for outcome in store.everything())
+    outcomes = list(store.everything())
+    seconds = sum(outcome["seconds"] for outcome in outcomes)
+    versions = sorted(Counter(outcome["version"] for outcome in outcomes).items())
+    trained_by = ", ".join(f"{version} ({number})" if len(versions) > 1 else version for version, number in versions)
     lines = [
         "# Results",
         "",
@@ -32,7 +34,7 @@ def write_page(path: Path, store: Store, plan: Plan) -> None:
         f"this page from [summary.jsonl]({store.folder.name}/summary.jsonl): {len(store)} trainings, "
         f"{duration(seconds)} on one core.",
         "",
-        f"Trained by ngcn {_versions(store)}. Drawn by ngcn {__version__}{_commit()}, on {_machine()}.",
+        f"Trained by ngcn {trained_by}. Drawn by ngcn {__version__}{_commit()}, on {_machine()}.",
         "",
         "## Claims of the paper",
         "",
@@ -51,12 +53,6 @@ def write_page(path: Path, store: Store, plan: Plan) -> None:
     write_text(path, "\n".join(lines))
 
 
-def _versions(store: Store) -> str:
-    """The versions that trained the cells, with counts if there are several."""
-    trained = sorted(Counter(outcome["version"] for outcome in store.everything()).items())
-    return ", ".join(f"{which} ({number})" if len(trained) > 1 else which for which, number in trained)
-
-
 def _progress(section: Section) -> str:
     if section.done == section.cells:
         return f": {count(section.cells, 'training')}."
@@ -70,27 +66,24 @@ def _markdown(part: Part, folder: Path) -> str:
         return part
     if isinstance(part, Table):
         return f"**{part.title}**\n\n{part.markdown()}"
-    drawing = part.draw()
     with atomic(folder / f"{part.name}.png") as temporary:
-        drawing.savefig(temporary, format="png", dpi=DPI)
+        part.draw().savefig(temporary, format="png", dpi=160)
     return f"![{part.alt}]({folder.name}/{part.name}.png)"
 
 
 def _machine() -> str:
-    """The processor and its cores."""
-    name = platform.processor() or platform.machine()
-    if Path("/proc/cpuinfo").exists():
-        lines = Path("/proc/cpuinfo").read_text().splitlines()
-        name = next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), name)
+    name, cpuinfo = platform.processor() or platform.machine(), Path("/proc/cpuinfo")
+    if cpuinfo.exists() and (found := re.search(r"^model name\s*:\s*(.+?)\s*$", cpuinfo.read_text(), re.MULTILINE)):
+        name = found[1]
     return f"{name}, {os.cpu_count()} cores"
 
 
 def _commit() -> str:
     """The commit of the source, if it is in a git repository."""
-    package = Path(__file__).parents[1]
 
     def git(*command: str) -> str:
-        return subprocess.run(["git", *command], cwd=package, capture_output=True, text=True, check=True).stdout.strip()
+        folder = Path(__file__).parents[1]
+        return subprocess.run(["git", *command], cwd=folder, capture_output=True, text=True, check=True).stdout.strip()
 
     try:
         git("ls-files", "--error-unmatch", __file__)  # else the repository is another one

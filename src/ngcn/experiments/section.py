@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
     from rich.table import Table as Shown
 
     from ngcn.experiments.scores import Runs
 
+Drawing = Any  # a matplotlib Figure; matplotlib is imported when something is drawn
 # Okabe and Ito's colours, which are safe for colour-blind readers
 COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
 MARKERS = ("o", "s", "^", "D", "v", "P", "X")
@@ -34,31 +34,22 @@ class Table:
 
     def markdown(self) -> str:
         rule = "|---|" + "---:|" * (len(self.header) - 1)
-        lines = [self.header, *self.rows]
-        head, *body = ["| " + " | ".join(line) + " |" for line in lines]
-        return "\n".join([head, rule, *body]).replace("|  |", "| |").replace("|  |", "| |")
+        head, *body = [
+            "".join(f"| {text} ".replace("  ", " ") for text in row) + "|" for row in (self.header, *self.rows)
+        ]
+        return "\n".join([head, rule, *body])
 
     def shown(self) -> Shown:
         """For a terminal. To fit 80 characters, names may wrap; numbers do not."""
         from rich.box import SIMPLE_HEAD
         from rich.table import Table as Shown
 
-        shown = Shown(
-            title=self.title,
-            title_justify="left",
-            title_style="bold",
-            box=SIMPLE_HEAD,
-            show_edge=False,
-            padding=(0, 1, 0, 0),
-        )
+        shown = Shown(title=self.title, title_justify="left", title_style="bold", box=SIMPLE_HEAD, padding=(0, 1, 0, 0))
+        shown.show_edge = False
         for number, (name, *column) in enumerate(zip(self.header, *self.rows, strict=True)):
             numeric = number > 0 and all(text[:1] in "+-–0123456789" for text in column)
-            shown.add_column(
-                name.replace(" ", "\n") if numeric else name,
-                justify="right" if number else "left",
-                no_wrap=numeric,
-                vertical="bottom",
-            )
+            header = name.replace(" ", "\n") if numeric else name
+            shown.add_column(header, justify="right" if number else "left", no_wrap=numeric, vertical="bottom")
         for row in self.rows:
             shown.add_row(*row)
         return shown
@@ -88,25 +79,17 @@ class Section:
 
 def draw_line(panel: Any, points: Sequence[tuple[float, Runs]], number: int, label: str) -> None:
     """Mean test scores with their standard deviations, in the colour and with the marker of this number."""
-    if not points:
-        return
-    panel.errorbar(
-        [x for x, _ in points],
-        [runs.test for _, runs in points],
-        [runs.std for _, runs in points],
-        color=COLORS[number],
-        marker=MARKERS[number],
-        label=label,
-        capsize=2,
-        linewidth=1.5,
-    )
+    if points:
+        x, y, std = zip(*((x, runs.test, runs.std) for x, runs in points), strict=True)
+        style = {"color": COLORS[number], "marker": MARKERS[number], "capsize": 2, "linewidth": 1.5}
+        panel.errorbar(x, y, std, label=label, **style)
 
 
 def panels(rows: int, columns: int, width: float = 3.4, height: float = 2.8, **more: Any) -> tuple[Drawing, Any]:
     """A drawing with a grid of panels."""
-    from matplotlib.figure import Figure as Drawing
+    from matplotlib.figure import Figure
 
-    drawing = Drawing(figsize=(width * columns, height * rows), layout="constrained")
+    drawing = Figure(figsize=(width * columns, height * rows), layout="constrained")
     grid = drawing.subplots(rows, columns, squeeze=False, **more)
     for panel in grid.flat:
         panel.spines[["top", "right"]].set_visible(False)

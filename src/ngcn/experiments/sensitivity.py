@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
 
 from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import CITATION, REPLICAS, STEPS, Plan, setup
+from ngcn.experiments.grid import CITATION, NETWORKS, REPLICAS, STEPS, Plan, setup
 from ngcn.experiments.scores import Runs, all_runs, chosen
-from ngcn.experiments.section import COLORS, MARKERS, Figure, Part, draw_line, panels
+from ngcn.experiments.section import COLORS, MARKERS, Drawing, Figure, Part, draw_line, panels
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 from ngcn.text import dataset_title
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
-
 TITLE = "Sensitivity to K and r"
 SEEDS = 20
-QUICK_STEPS = (2, 6)
 
 
 def groups(model: str, dataset: str, K: int, r: int, plan: Plan) -> list[list[Cell]]:
@@ -32,11 +27,11 @@ def groups(model: str, dataset: str, K: int, r: int, plan: Plan) -> list[list[Ce
 
 def steps(plan: Plan) -> tuple[int, ...]:
     """The values of K with random walks."""
-    return QUICK_STEPS if plan.quick else STEPS
+    return (2, 6) if plan.quick else STEPS
 
 
 def panels_of(plan: Plan) -> list[tuple[str, str]]:
-    return [(model, dataset) for model in ("ngcn", "nsage") for dataset in CITATION if dataset in plan.datasets]
+    return [(model, dataset) for model in NETWORKS for dataset in CITATION if dataset in plan.datasets]
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -52,13 +47,12 @@ def runs_at(store: Store, model: str, dataset: str, K: int, r: int, plan: Plan) 
 
 
 def parts(store: Store, plan: Plan) -> list[Part]:
+    alt = "Test accuracy over K, a line per r, for each model and dataset"
     return [
         "Mean and standard deviation of the test accuracy over seeds. Each point shows the classifier with the better "
         "mean validation accuracy: attention (filled marker) or fc (hollow marker). K = 1 is a mixture of r models "
         "on Â, without random walks. The panels have different scales.",
-        Figure(
-            "sensitivity", "Test accuracy over K, a line per r, for each model and dataset", lambda: _draw(store, plan)
-        ),
+        Figure("sensitivity", alt, lambda: _draw(store, plan)),
     ]
 
 
@@ -68,7 +62,11 @@ def _draw(store: Store, plan: Plan) -> Drawing:
         for number, r in enumerate(REPLICAS):
             runs_of = {K: runs_at(store, model, dataset, K, r, plan) for K in (1, *steps(plan))}
             offset = 0.08 * (number - 1)  # so that error bars do not overlap
-            _draw_replicas(panel, [(K + offset, runs) for K, runs in runs_of.items() if runs], number, r)
+            points = [(K + offset, runs) for K, runs in runs_of.items() if runs]
+            draw_line(panel, points, number, f"r = {r}")
+            fc = [(x, runs.test) for x, runs in points if runs.setup.config.classifier == "fc"]
+            if fc:
+                panel.plot(*zip(*fc, strict=True), MARKERS[number], color=COLORS[number], mfc="white", zorder=3)
         if not panel.containers:
             panel.text(3.5, 0.5, "not trained yet", ha="center", color="gray")
             panel.set_yticks([])
@@ -77,15 +75,7 @@ def _draw(store: Store, plan: Plan) -> Drawing:
     drawing.supxlabel("K", fontsize=10)
     drawing.supylabel("test accuracy, %", fontsize=10)
     drawn = {line.get_label(): line for panel in grid.flat for line in panel.containers}
-    if drawn:
-        handles = [drawn[label] for label in sorted(drawn)]
+    handles = [drawn[label] for label in sorted(drawn)]
+    if handles:
         drawing.legend(handles=handles, ncols=len(handles), loc="outside upper center", frameon=False, fontsize=9)
     return drawing
-
-
-def _draw_replicas(panel: Any, points: list[tuple[float, Runs]], number: int, r: int) -> None:
-    """The line of one r, with hollow markers for fc."""
-    draw_line(panel, points, number, f"r = {r}")
-    for x, runs in points:
-        if runs.setup.config.classifier == "fc":
-            panel.plot(x, runs.test, MARKERS[number], color=COLORS[number], mfc="white", zorder=3)

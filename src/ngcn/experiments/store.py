@@ -21,22 +21,7 @@ from ngcn.files import atomic, write_text
 
 
 class Store:
-    """The outcomes in a folder: those of its summary and, after :meth:`refresh`, those of its cell files.
-
-    Example:
-        >>> from tempfile import TemporaryDirectory
-        >>> from ngcn.experiments.cell import Setup
-        >>> from ngcn import Config
-        >>> cell = Cell(Setup(Config(model="gcn")), seed=0)
-        >>> with TemporaryDirectory() as folder:
-        ...     store = Store(folder)
-        ...     with store.claim(cell) as mine:
-        ...         store.put(cell, {"val": 0.8, "test": 0.81})
-        ...     store.refresh()
-        ...     store.write_summary()
-        ...     Store(folder).get(cell)["test"]
-        0.81
-    """
+    """The outcomes in a folder: those of its summary and, after :meth:`refresh`, those of its cell files."""
 
     def __init__(self, folder: Path | str) -> None:
         self.folder = Path(folder)
@@ -45,16 +30,15 @@ class Store:
     @cached_property
     def _known(self) -> dict[str, tuple[dict[str, Any], int, Outcome]]:
         """Settings, seed and outcome by key. Read at first use: a worker that only writes does not need it."""
-        known = {}
+        known: dict[str, tuple[dict[str, Any], int, Outcome]] = {}
         path = self.folder / "summary.jsonl"
-        if path.exists():
-            with _blamed(path):
-                for text in path.read_text(encoding="utf-8").splitlines():
-                    columns = json.loads(text)
-                    settings, seeds = columns.pop("settings"), columns.pop("seeds")
-                    for row, seed in enumerate(seeds):
-                        outcome = {name: column[row] for name, column in columns.items()}
-                        known[key_of(settings, seed)] = settings, seed, outcome
+        with _blamed(path):
+            for text in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
+                columns = json.loads(text)
+                settings, seeds = columns.pop("settings"), columns.pop("seeds")
+                for row, seed in enumerate(seeds):
+                    outcome = {name: column[row] for name, column in columns.items()}
+                    known[key_of(settings, seed)] = settings, seed, outcome
         return known
 
     def path(self, cell: Cell) -> Path:
@@ -89,7 +73,6 @@ class Store:
                 self._read.add(path.name)
 
     def put(self, cell: Cell, outcome: Outcome) -> None:
-        """Write an outcome to disk."""
         path = self.path(cell)
         path.parent.mkdir(parents=True, exist_ok=True)
         entry = {"settings": cell.setup.settings, "seed": cell.seed, "outcome": outcome}
@@ -99,8 +82,8 @@ class Store:
     def claim(self, cell: Cell) -> Iterator[bool]:
         """Hold a cell, so that no other process trains it. Yields False if another process holds it.
 
-        This locks one byte of a file, at an offset given by the key. The system releases the lock when the process
-        ends. A process can hold one cell at a time: closing the file releases all of its locks.
+        This locks one byte of a file, at an offset given by the key, until the process ends. A process can hold one
+        cell at a time: closing the file releases all of its locks.
         """
         self.folder.mkdir(parents=True, exist_ok=True)
         with (self.folder / ".claims").open("a") as file:
@@ -120,14 +103,13 @@ class Store:
         """Write ``summary.jsonl``: per configuration a line with settings, seeds, and a list of each score."""
         lines: dict[str, dict[str, Any]] = {}
         for settings, seed, outcome in sorted(self._known.values(), key=lambda known: known[1]):
-            line = lines.setdefault(json.dumps(settings, sort_keys=True), {"settings": settings, "seeds": []})
+            new = {"settings": dict(sorted(settings.items())), "seeds": []}
+            line = lines.setdefault(json.dumps(settings, sort_keys=True), new)
             for name in outcome:
                 line.setdefault(name, [None] * len(line["seeds"]))
             line["seeds"].append(seed)
             for name in line.keys() - {"settings", "seeds"}:
                 line[name].append(outcome.get(name))
-        for line in lines.values():
-            line["settings"] = dict(sorted(line["settings"].items()))
         self.folder.mkdir(parents=True, exist_ok=True)
         with atomic(self.folder / "summary.jsonl") as temporary, temporary.open("w", encoding="utf-8") as file:
             for _, line in sorted(lines.items()):

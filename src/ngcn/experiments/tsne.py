@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from functools import partial
 
 import numpy as np
 
 from ngcn.experiments.cell import Cell, Outcome
 from ngcn.experiments.grid import Plan, setup
-from ngcn.experiments.section import COLORS, Figure, Part, panels
+from ngcn.experiments.section import COLORS, Drawing, Figure, Part, panels
 from ngcn.experiments.store import Store
 from ngcn.graph import load_dataset
-
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as Drawing
 
 TITLE = "The hidden layer"
 
@@ -26,27 +23,22 @@ def cells(plan: Plan) -> list[Cell]:
 
 
 def parts(store: Store, plan: Plan) -> list[Part]:
-    shown: list[Part] = [
+    alt = "Cora's nodes in two dimensions, coloured by class"
+    return [
         "N-GCN on Cora with a classifier of two fully-connected layers: the output of the first one before ReLU, "
-        "reduced to 50 dimensions by PCA, then to two by t-SNE. Each dot is a paper, coloured by its class."
+        "reduced to 50 dimensions by PCA, then to two by t-SNE. Each dot is a paper, coloured by its class.",
+        *(Figure("tsne", alt, partial(_draw, outcome)) for outcome in store.outcomes(cells(plan))),
     ]
-    found = store.outcomes(cells(plan))
-    if found:
-        shown.append(Figure("tsne", "Cora's nodes in two dimensions, coloured by class", lambda: _draw(found[0])))
-    return shown
 
 
 def _draw(outcome: Outcome) -> Drawing:
     graph = load_dataset("cora")
-    names = graph.class_names or ()
     x, y = np.array(outcome["map"]).T
-    drawing, grid = panels(1, 1, width=7, height=5)
-    panel = grid[0, 0]
+    drawing, [[panel]] = panels(1, 1, width=7, height=5)
     panel.set_axis_off()
     panel.set_aspect("equal")
-    for number in range(graph.classes):
-        here = graph.labels == number
-        name = names[number].replace("_", " ")
-        panel.scatter(x[here], y[here], s=5, color=COLORS[number], label=name, linewidths=0, rasterized=True)
+    for number, name in enumerate(graph.class_names):
+        here, label = graph.labels == number, name.replace("_", " ")
+        panel.scatter(x[here], y[here], s=5, color=COLORS[number], label=label, linewidths=0, rasterized=True)
     drawing.legend(frameon=False, fontsize=9, markerscale=3, loc="outside right center")
     return drawing

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import numpy as np
 import torch
+from scipy.sparse.csgraph import dijkstra
 from torch import Tensor
 
 from ngcn.errors import GraphError
@@ -52,12 +53,7 @@ def explain_node(
 
 
 class Explainer:
-    """Explains nodes of a graph.
-
-    Args:
-        model: a model with a network.
-        graph: the graph.
-    """
+    """Explains nodes of a graph with the network of a model."""
 
     def __init__(self, model: Model, graph: Graph) -> None:
         self.network, self.graph = model.network.eval(), graph
@@ -76,11 +72,9 @@ class Explainer:
     def explain(
         self, node: int, label: str | None = None, *, strongest: int = 3, features: int = 10, exact: bool = True
     ) -> Explanation:
-        """Explain the node with this index.
+        """Explain a class, the most probable if None, of the node with this index; see :func:`find_node`.
 
         Args:
-            node: its index; see :func:`find_node`.
-            label: the class; the most probable if None.
             strongest: the number of nodes to list at each distance.
             features: the number of features to list.
             exact: compute ``without`` for each listed node and feature, with one forward pass each.
@@ -93,8 +87,8 @@ class Explainer:
             p = self.probabilities(self.network.classifier(Z))[0]
         c = int(p.argmax()) if label is None else _find(self.graph, "class", label, list(classes))
         by_node, by_feature, own = X.points(p[c], node)
-        Z, p = Z.detach(), p.detach()
-        distance = self._distances(node)
+        p = p.detach()
+        distance = dijkstra(abs(self.A_hat.matrix), unweighted=True, indices=node)
 
         def without(**left_out: int) -> float | None:
             if not exact:
@@ -103,13 +97,12 @@ class Explainer:
                 logits = self.network(self.A_hat, Watched(self.X, **left_out), rows)
             return float(self.probabilities(logits)[0, c])
 
-        votes, rings = self._votes(Z, c), []
+        votes, rings = self._votes(Z.detach(), c), []
         reached = np.flatnonzero(by_node)
         for hops in np.unique(distance[reached]):
             ring = reached[distance[reached] == hops]
-            named = [
-                Neighbour(ids[u].item(), float(by_node[u]), without(node=u)) for u in _largest(by_node, strongest, ring)
-            ]
+            largest = _largest(by_node, strongest, ring)
+            named = [Neighbour(ids[u].item(), float(by_node[u]), without(node=u)) for u in largest]
             rings.append(Ring(int(hops) if np.isfinite(hops) else None, len(ring), float(by_node[ring].sum()), named))
         return Explanation(
             node=ids[node].item(),
@@ -128,23 +121,19 @@ class Explainer:
         )
 
     def contributions(self, Z: Tensor, labels: Tensor) -> Tensor:
-        """The contribution of each power to the class ``labels[i]`` of row i: ``(rows, powers)``.
-
-        Args:
-            Z: the tower outputs, ``(rows, towers, width)``.
-        """
+        """The contribution of each power to the class ``labels[i]`` of row i, ``(rows, powers)``; Z are the tower
+        outputs, ``(rows, towers, width)``."""
         by_tower = self._contributions(Z, labels)
         return torch.stack([by_tower[:, towers].sum(dim=1) for towers in self._towers().values()], dim=1)
 
     def _contributions(self, Z: Tensor, labels: Tensor) -> Tensor:
         """The same for each tower. The sum is exact: a mixture is a sum, and fc without bias is homogeneous."""
-        classifier = self.network.classifier
-        m = classifier.weights()
+        m = self.network.classifier.weights()
         if m is not None:
             return m * self.probabilities(Z).gather(2, labels[:, None, None].expand(-1, Z.shape[1], 1))[..., 0]
         with torch.enable_grad():
             Z = Z.detach().requires_grad_()
-            logits = classifier(Z)
+            logits = self.network.classifier(Z)
             score = logits.gather(1, labels[:, None])[:, 0]
             if not self.graph.multilabel:
                 score = score - logits.mean(dim=1)
@@ -170,11 +159,6 @@ class Explainer:
         powers = self.network.tower_powers
         return {k: [t for t, power in enumerate(powers) if power == k] for k in dict.fromkeys(powers)}
 
-    def _distances(self, node: int) -> np.ndarray:
-        from scipy.sparse.csgraph import dijkstra
-
-        return dijkstra(abs(self.A_hat.matrix), unweighted=True, indices=node)
-
 
 def find_node(graph: Graph, node: Any) -> int:
     """The index of the node with this id."""
@@ -184,16 +168,13 @@ def find_node(graph: Graph, node: Any) -> int:
 def _find(graph: Graph, what: str, name: str, names: list[str]) -> int:
     if name in names:
         return names.index(name)
+    hint = did_you_mean(name, names, most=3) or f"there are {', '.join(names[:5])}{', ...' if len(names) > 5 else '.'}"
     if name.removeprefix("-").isdecimal() and names == [str(i) for i in range(len(names))]:
         hint = f"they are numbered 0 to {len(names) - 1}."
-    else:
-        listed = f"there are {', '.join(names[:5])}{', ...' if len(names) > 5 else '.'}"
-        hint = did_you_mean(name, names, most=3) or listed
     raise GraphError(f"The graph {graph.name!r} has no {what} {name!r}; {hint}")
 
 
 def _truth(graph: Graph, node: int) -> list[str] | None:
-    """The known classes of a node; None if they are unknown."""
     if graph.unlabelled[node]:
         return None
     known = np.flatnonzero(graph.labels[node]) if graph.multilabel else [graph.labels[node]]

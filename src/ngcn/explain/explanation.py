@@ -28,7 +28,6 @@ class Neighbour:
     """The effect of the features of one node on the class of the explained node.
 
     Attributes:
-        id: the id of the node.
         points: gradient times input. 0.02 means that the probability would be about 2 percentage points lower if all
             features of this node were 0.
         without: the exact probability with all features of this node set to 0; None if not computed.
@@ -44,8 +43,7 @@ class Ring:
     """The nodes at one distance from the explained node.
 
     Attributes:
-        distance: edges on the shortest path. 0 is the node itself; None means no path, which only a layer of your own
-            can use.
+        distance: edges on the shortest path; None means no path, which only a layer of your own can use.
         nodes: the number of nodes at this distance that affect the explained node.
         points: the sum of their points.
         strongest: those with the largest absolute points.

@@ -46,7 +46,7 @@ class Watched(Features):
         In X W the row of a node is linear in its features, so its gradient times the row is the sum over its features.
         In the same way, a row of W sums up the effect of a feature at all nodes.
         """
-        by_node, by_feature, own = torch.zeros(self.shape[0]), torch.zeros(self.shape[1]), torch.zeros(self.shape[1])
+        by_node, by_feature, own = (torch.zeros(self.shape[axis]) for axis in (0, 1, 1))
         x = torch.from_numpy(self.matrix[[node]].toarray()[0])
         tensors = [W for W, _, _ in self.products] + [XW for _, XW, _ in self.products] + self.inputs
         slopes = torch.autograd.grad(probability, tensors)

@@ -28,12 +28,7 @@ CURVE_POINTS = 300
 
 
 def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[str], None]) -> dict[str, Any]:
-    """The data of the page.
-
-    Args:
-        explain: the number of nodes to explain in full; if None, 200, or fewer for large graphs.
-        on_progress: called with a short text when a new part begins.
-    """
+    """The data of the page; arguments as for :func:`~ngcn.report.write_report`."""
     explainer = Explainer(run.model(), graph)
     on_progress("predicting")
     with torch.no_grad():
@@ -47,7 +42,10 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
     order = _order(graph, p, uncertain, explain)
     shown = np.sort(order[: PAGE_NODES[graph.multilabel]])
     place = {int(node): i for i, node in enumerate(shown)}  # the position of a node in the page
-    explained = _explanations(explainer, order[: min(explain, len(shown))], place, on_progress)
+    in_full, explained = order[: min(explain, len(shown))].tolist(), {}
+    for number, node in enumerate(in_full):
+        on_progress(f"explaining nodes, {number} of {len(in_full)}")
+        explained[place[node]] = _explanation(explainer.explain(node, features=8, exact=False))
     on_progress("drawing the map")
     on_map = np.sort(order[: min(MAP_NODES, len(shown))])
     hidden, hidden_name = hidden_layer(explainer.network, Z)
@@ -72,47 +70,39 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
 def _order(graph: Graph, probabilities: np.ndarray, uncertain: np.ndarray, explain: int) -> np.ndarray:
     """All nodes by priority: the least certain, some wrong predictions, then the others at random."""
     random = np.random.default_rng(0)
-    wrong = random.permutation(np.flatnonzero(_wrong(graph, probabilities)))[: explain // 2]
-    orders = np.concatenate([uncertain, wrong, random.permutation(graph.nodes)])
+    if graph.multilabel:
+        wrong = (graph.val | graph.test) & ((probabilities > 0.5) != (graph.labels > 0)).any(axis=1)
+    else:
+        wrong = ~graph.train & (graph.labels != UNKNOWN) & (probabilities.argmax(axis=1) != graph.labels)
+    some = random.permutation(np.flatnonzero(wrong))[: explain // 2]
+    orders = np.concatenate([uncertain, some, random.permutation(graph.nodes)])
     return np.array(list(dict.fromkeys(orders.tolist())), dtype=np.int64)
 
 
 def _nodes(graph: Graph, shown: np.ndarray, p: np.ndarray, confidence: np.ndarray, votes: np.ndarray) -> dict[str, Any]:
     """A list per attribute, with an entry per node."""
+    labels = graph.labels[shown]
     return {
         "id": [str(node) for node in graph.node_ids[shown].tolist()],
         "predicted": p[shown].argmax(axis=1).tolist(),
         "confidence": _mille(confidence[shown]),
         "probabilities": [_most_probable(row) for row in p[shown]],
         "chosen": [np.flatnonzero(row > 0.5).tolist() for row in p[shown]] if graph.multilabel else None,
-        "truth": [_truth(graph, node) for node in shown],
+        "truth": [np.flatnonzero(row).tolist() for row in labels] if graph.multilabel else labels.tolist(),
         "split": (graph.train + 2 * graph.val + 3 * graph.test)[shown].tolist(),
         "votes": [_mille(row) for row in votes[shown]],
     }
 
 
-def _explanations(
-    explainer: Explainer, nodes: np.ndarray, place: dict[int, int], on_progress: Callable[[str], None]
-) -> dict[int, Any]:
-    explained = {}
-    for number, node in enumerate(nodes.tolist()):
-        on_progress(f"explaining nodes, {number} of {len(nodes)}")
-        explained[place[node]] = _explanation(explainer.explain(node, features=8, exact=False))
-    return explained
-
-
 def _summary(run: Run, graph: Graph) -> dict[str, Any]:
-    config = run.config
+    config, settings = run.config, run.config.to_dict()
     results = {seed: run.scores(seed) for seed in run.seeds}
-    best = results[run.best_seed]
-    settings = config.to_dict()
+    best, model = results[run.best_seed], title_of(config.model, config.recipe)
     return {
-        "title": f"{title_of(config.model, config.recipe)} on {graph.name}",
+        "title": f"{model} on {graph.name}",
         "dataset": graph.name,
-        "model": title_of(config.model, config.recipe),
-        "classifier": config.classifier,
-        "recipe": config.recipe,
-        "replicas": config.replicas,
+        "model": model,
+        **{name: getattr(config, name) for name in ("classifier", "recipe", "replicas")},
         "version": __version__,
         "command": f"ngcn explain {shlex.quote(str(run.folder))} --node",
         "metric": METRICS[best["metric"]],
@@ -178,18 +168,14 @@ def _scales(run: Run, explainer: Explainer, votes: np.ndarray) -> dict[str, Any]
 
 
 def _explanation(why: Explanation) -> dict[str, Any]:
-    return {
-        "rings": [
-            [ring.distance, ring.nodes, _points(ring.points), [[str(u.id), _points(u.points)] for u in ring.strongest]]
-            for ring in why.rings
-        ],
-        "features": [[feature.name, _points(feature.points), _points(feature.own)] for feature in why.features],
-    }
+    def points(share: float) -> float:
+        return round(100 * share, 2)
 
-
-def _points(share: float) -> float:
-    """Percentage points, to two decimals."""
-    return round(100 * share, 2)
+    rings = [
+        [ring.distance, ring.nodes, points(ring.points), [[str(u.id), points(u.points)] for u in ring.strongest]]
+        for ring in why.rings
+    ]
+    return {"rings": rings, "features": [[f.name, points(f.points), points(f.own)] for f in why.features]}
 
 
 def _mille(shares: np.ndarray) -> list[int]:
@@ -200,15 +186,3 @@ def _most_probable(probabilities: np.ndarray, most: int = 5) -> list[int]:
     """Class, probability, class, probability, ... of the most probable classes."""
     classes = np.argsort(-probabilities, kind="stable")[:most]
     return np.stack([classes, _mille(probabilities[classes])], axis=1).ravel().tolist()
-
-
-def _truth(graph: Graph, node: int) -> int | list[int]:
-    label = graph.labels[node]
-    return np.flatnonzero(label).tolist() if graph.multilabel else int(label)
-
-
-def _wrong(graph: Graph, probabilities: np.ndarray) -> np.ndarray:
-    """The nodes outside training with a known label that was not predicted."""
-    if graph.multilabel:
-        return (graph.val | graph.test) & ((probabilities > 0.5) != (graph.labels > 0)).any(axis=1)
-    return ~graph.train & (graph.labels != UNKNOWN) & (probabilities.argmax(axis=1) != graph.labels)

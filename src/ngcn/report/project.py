@@ -16,11 +16,7 @@ SIDE = 1000  # the largest coordinate
 
 
 def hidden_layer(network: Network, Z: Tensor) -> tuple[np.ndarray, str]:
-    """A row per node, and its name: the first layer of fc2 before ReLU (as in the paper), else the tower outputs.
-
-    Args:
-        Z: the tower outputs, ``(nodes, towers, width)``.
-    """
+    """A row per node, and its name: the first layer of fc2 before ReLU (as in the paper), else the tower outputs Z."""
     classifier = network.classifier
     if isinstance(classifier, FullyConnected) and len(classifier.layers) > 1:
         with torch.no_grad():

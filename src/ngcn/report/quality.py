@@ -13,27 +13,19 @@ MATRIX_CLASSES = 20  # a larger confusion matrix is unreadable
 
 
 def quality(graph: Graph, probabilities: np.ndarray) -> dict[str, Any]:
-    """Confusion matrix (single-label, up to 20 classes), scores by class and reliability.
-
-    Computed on the test nodes, or on the validation nodes if there are no test nodes.
-
-    Args:
-        probabilities: ``(nodes, classes)`` probabilities.
-    """
+    """Confusion matrix (single-label, up to 20 classes), scores by class and reliability, on the test nodes, or on the
+    validation nodes if there are no test nodes."""
     split = "test" if graph.test.any() else "val"
     mask = getattr(graph, split)
     p, labels = probabilities[mask], graph.labels[mask]
     if graph.multilabel:
-        predicted, true = p > 0.5, labels > 0
-        matrix = None
+        predicted, true, matrix = p > 0.5, labels > 0, None
         confidence, correct = p.ravel(), true.ravel()
     else:
-        counts = np.zeros((graph.classes, graph.classes), dtype=int)
-        np.add.at(counts, (labels, p.argmax(axis=1)), 1)
-        matrix = counts.tolist() if graph.classes <= MATRIX_CLASSES else None
-        every = np.arange(graph.classes)
-        predicted, true = p.argmax(axis=1)[:, None] == every, labels[:, None] == every
-        confidence, correct = p.max(axis=1), p.argmax(axis=1) == labels
+        every, named = np.arange(graph.classes), p.argmax(axis=1)
+        predicted, true = named[:, None] == every, labels[:, None] == every
+        matrix = (true.astype(int).T @ predicted).tolist() if graph.classes <= MATRIX_CLASSES else None
+        confidence, correct = p.max(axis=1), named == labels
     return {
         "split": split,
         "nodes": int(mask.sum()),
@@ -45,12 +37,10 @@ def quality(graph: Graph, probabilities: np.ndarray) -> dict[str, Any]:
 
 def _by_class(predicted: np.ndarray, true: np.ndarray) -> list[list[float | int | None]]:
     """For each class: its number of nodes, precision and recall; None instead of 0 / 0."""
-    hits = (predicted & true).sum(axis=0)
+    counts = np.stack([predicted & true, predicted, true]).sum(axis=1).T.tolist()
     return [
-        [int(nodes), round(hit / named, 4) if named else None, round(hit / nodes, 4) if nodes else None]
-        for hit, named, nodes in zip(
-            hits.tolist(), predicted.sum(axis=0).tolist(), true.sum(axis=0).tolist(), strict=True
-        )
+        [nodes, round(hits / named, 4) if named else None, round(hits / nodes, 4) if nodes else None]
+        for hits, named, nodes in counts
     ]
 
 
