@@ -42,7 +42,7 @@ def main() -> None:
     for row in arguments.rows:
         dataset, model = row.split(":")
         groups = all_runs(store, table2.groups(model, dataset, Plan()))
-        published, rule = table2.TABLE2[model][dataset], 100 * paper_rule(groups)["test"]
+        published, rule = table2.PUBLISHED[model][dataset], 100 * paper_rule(groups)["test"]
         tests = redrawn(groups, arguments.draws)
         low, high = np.percentile(tests, [2.5, 97.5])
         print(

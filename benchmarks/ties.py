@@ -42,7 +42,7 @@ def main() -> None:
         groups = table2.groups(model, dataset, Plan())
         best = paper_rule(all_runs(store, groups))
         tied = [cell for group in groups for cell in group if (store.get(cell) or {}).get("val") == best["val"]]
-        print(f"{row}: {100 * best['test']:.1f}, published {table2.TABLE2[model][dataset]:.1f}")
+        print(f"{row}: {100 * best['test']:.1f}, published {table2.PUBLISHED[model][dataset]:.1f}")
         for cell in tied:
             scores = curve(cell)
             peak = max(val for val, _ in scores)
