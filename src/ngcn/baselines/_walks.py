@@ -71,6 +71,15 @@ def _first_above(values: np.ndarray, value: float, low: int, high: int) -> int:
     return low
 
 
+@helper
+def _factor(x: int, t: int, indptr: np.ndarray, indices: np.ndarray, factors: np.ndarray) -> float:
+    """The factor of x after t, see :func:`random_walks`."""
+    if x == t:
+        return factors[0]
+    place = _first_above(indices, x - 1, indptr[t], indptr[t + 1])
+    return 1.0 if place < indptr[t + 1] and indices[place] == x else factors[1]
+
+
 @kernel
 def _walk(
     share: int,
@@ -83,8 +92,8 @@ def _walk(
 ) -> None:
     """``ends[e]`` is the sum of the weights before edge e. Steps of node2vec use rejection sampling: a plain step is
     accepted with a probability proportional to its factor. This needs no tables of pairs of edges."""
-    back, away = factors[0], factors[1]
-    most = max(1.0, back, away)
+    most = max(1.0, factors[0], factors[1])
+    plain = factors[0] == 1.0 and factors[1] == 1.0
     for w in range(64 * share, min(walks.shape[0], 64 * share + 64)):
         stream = _mix(U64(key[0] + _mix(U64(w))))
         draw = 0
@@ -98,14 +107,9 @@ def _walk(
                 target = ends[begin] + _uniform(stream, draw) * (ends[end] - ends[begin])
                 x = indices[min(_first_above(ends, target, begin + 1, end), end) - 1]
                 draw += 1
-                if step == 1 or (back == 1.0 and away == 1.0):
+                if step == 1 or plain:
                     break
-                t = walks[w, step - 2]
-                factor = back
-                if x != t:
-                    place = _first_above(indices, x - 1, indptr[t], indptr[t + 1])
-                    factor = 1.0 if place < indptr[t + 1] and indices[place] == x else away
-                kept = _uniform(stream, draw) * most < factor
+                kept = _uniform(stream, draw) * most < _factor(x, walks[w, step - 2], indptr, indices, factors)
                 draw += 1
                 if kept:
                     break

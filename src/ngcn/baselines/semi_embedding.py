@@ -67,7 +67,7 @@ class SemiEmbedding(Baseline):
 
 
 class TwoLayers(nn.Module):
-    """Computes the hidden layer g and the logits f."""
+    """The hidden layer g and the logits f."""
 
     def __init__(self, features: int, hidden: int, classes: int, dropout: float) -> None:
         super().__init__()

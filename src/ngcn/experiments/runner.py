@@ -7,7 +7,7 @@ import shutil
 import threading
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from joblib import Parallel, delayed
@@ -20,6 +20,7 @@ from ngcn.runs.many_seeds import deaf_to_signals
 from ngcn.training import Step
 
 WAIT_SECONDS = 1.0  # between checks of the cells that another process trains
+Trained = tuple[Cell, Outcome | str | None]  # the outcome, an error message, or None if another process has the cell
 ALONE = threading.Lock()  # random generators and claims belong to a process, not to its threads
 
 
@@ -44,32 +45,36 @@ def run(
     store.refresh()
     while missing := [cell for cell in cells if cell not in store and cell.name not in failed]:
         progress = False
-        with deaf_to_signals():
-            parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
-            trained = parallel(delayed(_train)(cell, store.folder.absolute(), os.getpid()) for cell in missing)
-        try:
-            with warnings.catch_warnings():
-                warnings.filterwarnings("ignore", "A worker stopped")  # joblib replaces workers that have grown
-                for cell, outcome in trained:
-                    if isinstance(outcome, str):
-                        failed[cell.name] = outcome
-                    elif outcome is not None:
-                        progress = True
-                        if on_done:
-                            on_done(cell, outcome)
-        except TerminatedWorkerError:
-            raise RunError(
-                "A training process ended unexpectedly, perhaps out of memory; run the same command again to "
-                "continue, with fewer `jobs` if necessary."
-            ) from None
+        for cell, outcome in _trained(missing, store.folder.absolute(), jobs):
+            if isinstance(outcome, str):
+                failed[cell.name] = outcome
+            elif outcome is not None:
+                progress = True
+                if on_done:
+                    on_done(cell, outcome)
         store.refresh()
         if not progress:
             time.sleep(WAIT_SECONDS)
     return failed
 
 
-def _train(cell: Cell, folder: Path, parent: int) -> tuple[Cell, Outcome | str | None]:
-    """In a worker process: returns the outcome, an error message, or None if another process has the cell."""
+def _trained(cells: Sequence[Cell], folder: Path, jobs: int) -> Iterator[Trained]:
+    with deaf_to_signals():
+        parallel = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size=1)
+        trained = parallel(delayed(_train)(cell, folder, os.getpid()) for cell in cells)
+    try:
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "A worker stopped")  # joblib replaces workers that have grown
+            yield from trained
+    except TerminatedWorkerError:
+        raise RunError(
+            "A training process ended unexpectedly, perhaps out of memory; run the same command again to "
+            "continue, with fewer `jobs` if necessary."
+        ) from None
+
+
+def _train(cell: Cell, folder: Path, parent: int) -> Trained:
+    """In a worker process."""
     store = Store(folder)
     watched = os.getppid() == parent  # False on a cluster, and if the parent itself trains
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 from ngcn.experiments.cell import Cell
 from ngcn.experiments.grid import CITATION, NETWORKS, REPLICAS, STEPS, Plan, setup
@@ -62,11 +63,7 @@ def _draw(store: Store, plan: Plan) -> Drawing:
         for number, r in enumerate(REPLICAS):
             runs_of = {K: runs_at(store, model, dataset, K, r, plan) for K in (1, *steps(plan))}
             offset = 0.08 * (number - 1)  # so that error bars do not overlap
-            points = [(K + offset, runs) for K, runs in runs_of.items() if runs]
-            draw_line(panel, points, number, f"r = {r}")
-            fc = [(x, runs.test) for x, runs in points if runs.setup.config.classifier == "fc"]
-            if fc:
-                panel.plot(*zip(*fc, strict=True), MARKERS[number], color=COLORS[number], mfc="white", zorder=3)
+            _draw_replicas(panel, [(K + offset, runs) for K, runs in runs_of.items() if runs], number, r)
         if not panel.containers:
             panel.text(3.5, 0.5, "not trained yet", ha="center", color="gray")
             panel.set_yticks([])
@@ -75,7 +72,15 @@ def _draw(store: Store, plan: Plan) -> Drawing:
     drawing.supxlabel("K", fontsize=10)
     drawing.supylabel("test accuracy, %", fontsize=10)
     drawn = {line.get_label(): line for panel in grid.flat for line in panel.containers}
-    handles = [drawn[label] for label in sorted(drawn)]
-    if handles:
+    if drawn:
+        handles = [drawn[label] for label in sorted(drawn)]
         drawing.legend(handles=handles, ncols=len(handles), loc="outside upper center", frameon=False, fontsize=9)
     return drawing
+
+
+def _draw_replicas(panel: Any, points: list[tuple[float, Runs]], number: int, r: int) -> None:
+    """The line of one r, with hollow markers for fc."""
+    draw_line(panel, points, number, f"r = {r}")
+    for x, runs in points:
+        if runs.setup.config.classifier == "fc":
+            panel.plot(x, runs.test, MARKERS[number], color=COLORS[number], mfc="white", zorder=3)
