@@ -62,7 +62,7 @@ class Explainer:
     @property
     def score_is(self) -> Literal["probability", "lead", "log-odds"]:
         """The quantity that the votes sum to."""
-        if self.network.classifier.mixes_classes:
+        if self.network.classifier.weights() is not None:
             return "probability"
         return "log-odds" if self.graph.multilabel else "lead"
 
