@@ -17,7 +17,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NUMBA_CACHE_DIR"] = folder  # read when Numba is imported
         from ngcn import Config, train
-        from ngcn.data import load_dataset
+        from ngcn import load_dataset
         from ngcn.ops.cpu import compile as compiling
 
         seconds: dict[str, float] = {}
