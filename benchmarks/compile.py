@@ -16,8 +16,7 @@ from typing import Any
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         os.environ["NUMBA_CACHE_DIR"] = folder  # read when Numba is imported
-        from ngcn import Config, train
-        from ngcn import load_dataset
+        from ngcn import Config, load_dataset, train
         from ngcn.ops.cpu import compile as compiling
 
         seconds: dict[str, float] = {}
