@@ -20,9 +20,9 @@ def atomic(path: Path) -> Iterator[Path]:
         with temporary.open("rb") as written:
             os.fsync(written.fileno())
         temporary.replace(path)
-    except OSError as trouble:
-        if trouble.filename == str(temporary):  # nobody has heard of that file
-            trouble.filename = str(path)
+    except OSError as error:
+        if error.filename == str(temporary):  # the user knows the other name
+            error.filename = str(path)
         raise
     finally:
         temporary.unlink(missing_ok=True)

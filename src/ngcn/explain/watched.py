@@ -14,7 +14,7 @@ class Watched(Features):
 
     def __init__(self, X: Features, node: int | None = None, feature: int | None = None) -> None:
         self.__dict__.update(X.__dict__)
-        self.original, self.node, self.feature = X, node, feature
+        self.node, self.feature = node, feature
         self.products: list[tuple[Tensor, Tensor, Tensor]] = []  # W, X W, and a mask of its computed rows
         self.inputs: list[Tensor] = []  # X itself, for graph models that take it dense
 

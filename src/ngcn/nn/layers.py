@@ -20,7 +20,7 @@ class TowerWeights(nn.Module):
     Args:
         powers: the powers in use; each has `replicas` towers.
         width_in, width_out: columns per tower before and after.
-        shared_input: the input is X, which all towers share and each drops out for itself.
+        shared_input: the input is X, which all towers share; each has its own dropout mask on it.
         fan_in: what Glorot's initialisation takes for the number of inputs; `width_in` if not given.
 
     Shape:

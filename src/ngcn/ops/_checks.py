@@ -1,4 +1,4 @@
-"""Checks of tensors. Kernels read memory by the shape, type and order that they are told."""
+"""Checks of tensors. Kernels trust the shape, type and memory order of their arguments."""
 
 from __future__ import annotations
 
