@@ -2,7 +2,8 @@
 
     .venv/bin/python -m benchmarks.versions OLD/.venv/bin/python .venv/bin/python     # Cora, Citeseer, Pubmed
 
-Each measurement is a process of its own; the versions alternate. N-GCN fc, K = 6, r = 4, dropout on, as in training.
+In a round, each version is a process that waits for its turn. They take turns of some steps and evaluations, so that
+other work on the machine slows both alike. N-GCN fc, K = 6, r = 4, dropout on, as in training.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import argparse
 import json
 import statistics
 import subprocess
+from typing import Any
 
 MEASURE = """
-import contextlib, json, resource, statistics, sys, time
+import contextlib, json, resource, sys, time
 import torch
 from ngcn import Config, build_network, load_dataset
 from ngcn.ops import Features, normalize
@@ -27,7 +29,7 @@ except ImportError:
     from ngcn.training.setup import neighbours_close, prepare
     Workspace = contextlib.nullcontext
 
-dataset, repeats, threads = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+dataset, threads = sys.argv[1], int(sys.argv[2])
 torch.set_num_threads(threads)
 torch.manual_seed(0)
 graph = neighbours_close(load_dataset(dataset))
@@ -48,17 +50,50 @@ def evaluation():
     with torch.no_grad():
         network(A_hat, X, val).argmax(dim=1)
 
-times = {"step": [], "evaluation": []}
+def milliseconds(function):
+    begun = time.perf_counter()
+    function()
+    return 1e3 * (time.perf_counter() - begun)
+
 with Workspace():
-    for round in range(repeats + 3):
-        for name, function in (("step", step), ("evaluation", evaluation)):
-            begun = time.perf_counter()
-            function()
-            if round >= 3:
-                times[name].append(1e3 * (time.perf_counter() - begun))
-peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-print(json.dumps({**{name: statistics.median(each) for name, each in times.items()}, "MB": peak}))
+    for line in sys.stdin:
+        step(), evaluation()  # the caches belonged to the other version
+        times = [(milliseconds(step), milliseconds(evaluation)) for _ in range(int(line))]
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps({"step": [s for s, _ in times], "evaluation": [e for _, e in times], "MB": peak}), flush=True)
 """
+
+
+class Version:
+    """A process with one version."""
+
+    def __init__(self, python: str, dataset: str, threads: int) -> None:
+        command = [python, "-c", MEASURE, dataset, str(threads)]
+        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+
+    def turn(self, repeats: int) -> dict[str, Any]:
+        assert self.process.stdin and self.process.stdout
+        print(repeats, file=self.process.stdin, flush=True)
+        found: dict[str, Any] = json.loads(self.process.stdout.readline())
+        return found
+
+
+def one_round(pythons: list[str], dataset: str, threads: int, turns: int, repeats: int) -> list[dict[str, float]]:
+    """For each version, the median time of a step and of an evaluation, and the peak memory."""
+    versions = [Version(python, dataset, threads) for python in pythons]
+    for version in versions:
+        version.turn(1)  # compiles
+    found: list[list[dict[str, Any]]] = [[], []]
+    for turn in range(turns):
+        for i in (0, 1) if turn % 2 else (1, 0):
+            found[i].append(versions[i].turn(repeats))
+    for version in versions:
+        version.process.communicate()
+    return [
+        {name: statistics.median(ms for each in turns_ for ms in each[name]) for name in ("step", "evaluation")}
+        | {"MB": turns_[-1]["MB"]}
+        for turns_ in found
+    ]
 
 
 def main() -> None:
@@ -66,23 +101,21 @@ def main() -> None:
     parser.add_argument("pythons", nargs=2, metavar="PYTHON", help="the interpreters of the old and the new version")
     parser.add_argument("--datasets", nargs="*", default=["cora", "citeseer", "pubmed"])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--repeats", type=int, default=60)
+    parser.add_argument("--turns", type=int, default=20, help="per round and version")
+    parser.add_argument("--repeats", type=int, default=5, help="steps and evaluations per turn")
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
-    print("| | | old | new | new / old, median of rounds |\n|---|---|---|---|---|")
+    print("| | | old | new | new / old, median of rounds | all rounds |\n|---|---|---|---|---|---|")
     for dataset in given.datasets:
-        rounds = []
-        for number in range(given.rounds):
-            found = {}
-            for python in given.pythons if number % 2 else given.pythons[::-1]:
-                command = [python, "-c", MEASURE, dataset, str(given.repeats), str(given.threads)]
-                found[python] = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
-            rounds.append([found[python] for python in given.pythons])
+        rounds = [
+            one_round(given.pythons, dataset, given.threads, given.turns, given.repeats) for _ in range(given.rounds)
+        ]
         for what, unit in (("step", "ms"), ("evaluation", "ms"), ("MB", "MB")):
             old, new = (statistics.median(pair[i][what] for pair in rounds) for i in (0, 1))
-            ratio = statistics.median(pair[1][what] / pair[0][what] for pair in rounds)
+            ratios = sorted(pair[1][what] / pair[0][what] for pair in rounds)
             name = "peak memory" if what == "MB" else what
-            print(f"| {dataset} | {name} | {old:.1f} {unit} | {new:.1f} {unit} | {ratio:.2f} |", flush=True)
+            row = (dataset, name, f"{old:.1f} {unit}", f"{new:.1f} {unit}", f"{statistics.median(ratios):.3f}")
+            print("|", " | ".join((*row, " ".join(f"{ratio:.2f}" for ratio in ratios))), "|", flush=True)
 
 
 if __name__ == "__main__":
