@@ -31,7 +31,7 @@ OPTIONS: dict[str, Any] = {
     "fastmath": {"contract", "reassoc", "nsz", "arcp"},  # no `nnan`, `ninf`: a diverging model must give a NaN loss
     "error_model": "numpy",  # no checks for division by zero
 }
-_ENTRY = types.void(types.intp, types.CPointer(types.voidptr), types.CPointer(types.intp))
+_ENTRY = types.void(types.intp, types.intp, types.CPointer(types.voidptr), types.CPointer(types.intp))
 _NOTHING: Any = c_char * 0
 _lock = threading.Lock()
 
@@ -70,22 +70,34 @@ class Kernel:
             else:
                 numbers.append(argument)
         compiled = self.compiled.get(tuple(key)) or self.compile(tuple(key), arguments)
-        follow_torch()
-        _launcher()(turns, shares, compiled.address, np.array(pointers + numbers, np.int64), len(pointers))
+        packed = np.array(pointers + numbers, np.int64)
+        _launcher()(turns, shares, follow_torch(), compiled.address, packed, len(pointers))
 
     def compile(self, key: tuple[np.dtype, ...], arguments: tuple[Any, ...]) -> Any:
-        """Compile a function with the signature that the launcher calls: it unpacks the arguments."""
-        unpacked, pointers, numbers = [], 0, 0
-        for argument in arguments:
+        """Compile a function with the signature that the launcher calls: it unpacks the arguments of a range of shares.
+
+        The code of the function for two arrays and a number, as an example::
+
+            def entry(begin, stop, pointers, numbers):
+                a0 = carray(pointers[0], (numbers[0], numbers[1], ), np.float32)
+                a1 = carray(pointers[1], (numbers[2], ), np.int64)
+                a2 = numbers[3]
+                for share in range(begin, stop):
+                    function(share, a0, a1, a2)
+        """
+        lines, pointers, numbers = [], 0, 0
+        for i, argument in enumerate(arguments):
             if isinstance(argument, np.ndarray):
-                shape = "".join(f"numbers[{numbers + i}], " for i in range(argument.ndim))
-                unpacked.append(f"carray(pointers[{pointers}], ({shape}), np.{argument.dtype})")
+                shape = "".join(f"numbers[{numbers + axis}], " for axis in range(argument.ndim))
+                lines.append(f"a{i} = carray(pointers[{pointers}], ({shape}), np.{argument.dtype})")
                 numbers, pointers = numbers + argument.ndim, pointers + 1
             else:
-                unpacked.append(f"numbers[{numbers}]")
+                lines.append(f"a{i} = numbers[{numbers}]")
                 numbers += 1
         name = "_".join([self.__name__, *map(str, key)])
-        source = f"def {name}(share, pointers, numbers):\n    function(share, {', '.join(unpacked)})\n"
+        names = ", ".join(f"a{i}" for i in range(len(arguments)))
+        lines += ["for share in range(begin, stop):", f"    function(share, {names})"]
+        source = "\n    ".join([f"def {name}(begin, stop, pointers, numbers):", *lines])
         inlined = numba.njit(inline="always")(self.function)
         scope: dict[str, Any] = {"carray": numba.carray, "np": np, "function": inlined}
         scope["__name__"] = self.function.__module__
@@ -111,24 +123,26 @@ def helper(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @intrinsic
-def _call(typing_context: Any, address: Any, share: Any, packed: Any, pointers: Any) -> Any:
+def _call(typing_context: Any, address: Any, begin: Any, stop: Any, packed: Any, pointers: Any) -> Any:
     """Call the function at this address; `packed` has its pointers first, then its numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
+        address, begin, stop, _, pointers = args
         whole, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [whole, pointer.as_pointer(), whole.as_pointer()])
-        data = context.make_array(packed)(context, builder, args[2]).data
-        function = builder.inttoptr(args[0], kind.as_pointer())
-        builder.call(function, [args[1], builder.bitcast(data, pointer.as_pointer()), builder.gep(data, [args[3]])])
+        kind = ir.FunctionType(ir.VoidType(), [whole, whole, pointer.as_pointer(), whole.as_pointer()])
+        data = context.make_array(packed)(context, builder, args[3]).data
+        function = builder.inttoptr(address, kind.as_pointer())
+        arrays, numbers = builder.bitcast(data, pointer.as_pointer()), builder.gep(data, [pointers])
+        builder.call(function, [begin, stop, arrays, numbers])
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, packed, types.int64), generate
+    return types.void(types.int64, types.int64, types.int64, packed, types.int64), generate
 
 
-def _run(turns: int, shares: int, address: int, packed: np.ndarray, pointers: int) -> None:
-    for turn in range(turns):
-        for share in numba.prange(shares):
-            _call(address, turn * shares + share, packed, pointers)
+def _run(turns: int, shares: int, threads: int, address: int, packed: np.ndarray, pointers: int) -> None:
+    for turn in range(0, turns * shares, shares):
+        for t in numba.prange(threads):
+            _call(address, turn + t * shares // threads, turn + (t + 1) * shares // threads, packed, pointers)
 
 
 _launchers: list[Any] = []
