@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from ngcn.data import catalog, describe_datasets, fetch
+from ngcn.data import catalog
+from ngcn.data.catalog import describe_datasets, fetch
 from ngcn.errors import DatasetError
 from ngcn.graph import load_dataset
 
@@ -109,12 +110,3 @@ import ngcn.data.catalog
 print([name for name in ("numpy", "scipy", "torch", "pooch", "requests") if name in set(sys.modules) - before])
 """
     assert subprocess.check_output([sys.executable, "-c", check], text=True).strip() == "[]"
-
-
-def test_public_names() -> None:
-    import ngcn.data
-
-    for name in ngcn.data.__all__:
-        assert getattr(ngcn.data, name) is not None
-    with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
-        _ = ngcn.data.nonsense

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ngcn.data import _download as downloads
-from ngcn.data import describe_datasets, fetch
+from ngcn.data.catalog import describe_datasets, fetch
 from ngcn.errors import DatasetError
 from ngcn.graph import load_dataset
 

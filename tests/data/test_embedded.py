@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.data import catalog, read_planetoid
-from ngcn.data.planetoid import _matrix
+from ngcn.data import catalog
+from ngcn.data.planetoid import _matrix, read_planetoid
 from ngcn.graph import for_training, load_dataset
 
 

@@ -3,8 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngcn.data import random_split
-from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class
+from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class, random_split
 from ngcn.errors import ConfigError, DatasetError
 
 

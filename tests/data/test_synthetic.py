@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.data import describe_datasets
+from ngcn.data.catalog import describe_datasets
 from ngcn.data.synthetic import GRAPH_SIZES, make_ppi_like
 from ngcn.errors import DatasetError
 from ngcn.graph import Graph, for_training, load_dataset
