@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from ngcn.data import catalog
-from ngcn.data.catalog import describe_datasets, fetch
+from ngcn.data.catalog import DATASETS, fetch, whereabouts
 from ngcn.errors import DatasetError
 from ngcn.graph import load_dataset
 
@@ -14,7 +14,7 @@ NOBODY = "http://127.0.0.1:1/"
 
 
 def test_what_exists_on_a_bare_machine(clean: Path) -> None:
-    available = {info.name: info.available for info in describe_datasets()}
+    available = {name: whereabouts(dataset)[0] for name, dataset in DATASETS.items()}
     assert available == {
         "cora": "embedded",
         "citeseer": "download",
@@ -49,7 +49,7 @@ def test_the_users_folder_comes_before_the_cache(
     assert fetch("tiny") == clean / "planetoid"
     monkeypatch.setenv("NGCN_DATA", str(tiny.parent))
     assert fetch("tiny") == tiny
-    assert {info.name: info.available for info in describe_datasets()}["tiny"] == "in $NGCN_DATA"
+    assert whereabouts(DATASETS["tiny"])[0] == "in $NGCN_DATA"
     (tiny / "ind.tiny.x").unlink()  # not whole any more
     assert fetch("tiny") == clean / "planetoid"
 

