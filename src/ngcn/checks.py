@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from numbers import Integral
 from pathlib import Path
@@ -100,6 +101,14 @@ def powers(name: str, value: Any) -> tuple[int, ...]:
             f"{name} must be a number K of 1 or more (for 0 to K-1) or a list of different powers, not {value!r}."
         )
     return found
+
+
+def split(name: str, value: Any) -> str:
+    """ "given" (in older versions "planetoid"), or "random:N" for N training nodes per class."""
+    if value != "planetoid" and not re.fullmatch("given|random:[1-9][0-9]*", str(value)):
+        known = "given (the data's own, or half of each class) or random:N, such as random:20"
+        raise ConfigError(f"{name} must be {known}, not {value!r}.")
+    return "given" if value == "planetoid" else value
 
 
 def mapping(name: str, value: Any) -> dict[str, Any]:

@@ -43,18 +43,15 @@ def from_networkx(G: Any, *, name: str | None = None, **how: Any) -> Parts:
     return parts_of_tables(*tables, name=title, **how)
 
 
-def read_graphml(path: str | Path, name: str | None = None, **how: Any) -> Parts:
+def read_graphml(path: Path, name: str, **how: Any) -> Parts:
     """Read a .graphml or .gexf file, gzipped or not, as :func:`from_networkx` reads its graph."""
     import networkx
 
-    path = Path(path)
     read = networkx.read_gexf if ".gexf" in path.name.lower() else networkx.read_graphml
     try:
         with warnings.catch_warnings(), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
             warnings.simplefilter("ignore")
             G = read(file)
-    except FileNotFoundError:
-        raise DatasetError(f"There is no file {path}.") from None
     except (OSError, EOFError, zlib.error, ParseError) as error:
         raise DatasetError(f"{path} is damaged or truncated: {error}.") from None
     except Exception as error:  # networkx has no error class for invalid files
@@ -64,7 +61,7 @@ def read_graphml(path: str | Path, name: str | None = None, **how: Any) -> Parts
     if all(values.get("label") == node for node, values in G.nodes(data=True)):
         for values in G.nodes.values():  # GEXF's name of the node: neither a class nor a feature
             del values["label"]
-    return from_networkx(G, name=name or path.name.split(".")[0], **how)
+    return from_networkx(G, name=name, **how)
 
 
 def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Parts:

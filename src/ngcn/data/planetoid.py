@@ -165,7 +165,6 @@ _ALLOWED = {
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        try:
-            return _ALLOWED[module, name]
-        except KeyError:
-            raise DatasetError(f"it refers to {module}.{name}, which no Planetoid file needs.") from None
+        if (module, name) not in _ALLOWED:
+            raise DatasetError(f"it refers to {module}.{name}, which no Planetoid file needs.")
+        return _ALLOWED[module, name]

@@ -2,28 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from ngcn.data.parts import UNKNOWN, Masks
-from ngcn.errors import ConfigError, DatasetError
-
-
-def per_class(split: str) -> int | None:
-    """Return the N of "random:N", or None for "given", the split that the data come with.
-
-    >>> per_class("random:20"), per_class("given")
-    (20, None)
-    """
-    if split in ("given", "planetoid"):  # the second is the old word
-        return None
-    if found := re.fullmatch(r"random:([1-9][0-9]*)", str(split)):
-        return int(found[1])
-    raise ConfigError(
-        f"split must be given (the data's own, or half of each class) or random:N, such as random:20, not {split!r}."
-    )
+from ngcn.errors import DatasetError
 
 
 def random_split(

@@ -40,9 +40,14 @@ def features_for_model(parts: Parts, known: Sequence[str], node_columns: int) ->
             )
         return features
     features, names = _join(_known_blocks(parts, known, node_columns), parts.name)
-    if set(names) != set(known):
-        raise _other_features(names, known, parts.name)
     place = {name: number for number, name in enumerate(names)}
+    missing = [name for name in known if name not in place]
+    extra = sorted(set(names) - set(known), key=names.index)
+    if missing or extra:
+        what = f"{parts.name} has {len(names)} features, but the model was trained with {len(known)}"
+        what += f"; {missing[0]!r} is missing" if missing else ""
+        what += f"; {extra[0]!r} is not one of the model's" if extra else ""
+        raise DatasetError(f"{what}; use the features that the model was trained with.")
     return features if names == list(known) else features[:, [place[name] for name in known]]
 
 
@@ -121,12 +126,3 @@ def _join(blocks: Sequence[Block], name: str) -> tuple[Matrix, list[str]]:
 
 def _names(block: Block) -> Sequence[str]:
     return block.names if block.names is not None else [str(number) for number in range(block.matrix.shape[1])]
-
-
-def _other_features(names: Sequence[str], known: Sequence[str], name: str) -> DatasetError:
-    what = f"{name} has {len(names)} features, but the model was trained with {len(known)}"
-    if missing := [repr(n) for n in known if n not in set(names)][:1]:
-        what += f"; {missing[0]} is missing"
-    if extra := [repr(n) for n in names if n not in set(known)][:1]:
-        what += f"; {extra[0]} is not one of the model's"
-    return DatasetError(f"{what}; use the features that the model was trained with.")
