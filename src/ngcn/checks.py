@@ -24,12 +24,6 @@ def path(name: str, value: Any) -> str:
     return str(Path(text(name, value)).expanduser().absolute())
 
 
-def boolean(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ConfigError(f"{name} must be true or false, not {value!r}.")
-    return value
-
-
 def names(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(column, str) and column for column in value):
         raise ConfigError(f"{name} must be a list of columns, not {value!r}.")
@@ -129,3 +123,6 @@ def like(default: Any) -> Check:
         return value
 
     return check
+
+
+boolean = like(False)

@@ -79,7 +79,7 @@ class Config:
         f"{', '.join([*registry.network_names(), *ALIASES])}; or a baseline: {', '.join(registry.baseline_names())}.",
     )
     settings: Mapping[str, Any] = _model(
-        None, lambda name, value: value, "A setting of a baseline, such as alpha=0.9; see docs/baselines.md."
+        None, checks.mapping, "A setting of a baseline, such as alpha=0.9; see docs/baselines.md."
     )
     powers: tuple[int, ...] = _model(None, checks.powers, "Powers of Â: a number K for 0 to K-1, or a list of powers.")
     replicas: int = _model(None, checks.whole(1), "Towers per power, each with its own weights.")
@@ -221,9 +221,8 @@ class Config:
 def _without_alias(alias: str, settings: Any) -> dict[str, Any]:
     """The settings that another name of a model stands for. gcn-kipf was a baseline once, with settings of its own."""
     values: dict[str, Any] = dict(ALIASES[alias])
-    own = checks.mapping("settings", settings)
     names = {"window": "patience"} | {name: name for name in ("hidden", "dropout", "lr", "l2", "steps")}
-    for name, value in own.items():
+    for name, value in checks.mapping("settings", settings).items():
         if name not in names:
             raise ConfigError(f"{alias} has no setting {name!r}; its settings are {', '.join(names)}.")
         # Its L2 penalty was l2 / 2 times the sum of squares

@@ -35,16 +35,13 @@ class Table:
         names = [names[place] for place in named]
         check_unique(names, name)
         self.columns = columns.select(named).rename_columns(names)
+        self.column_names = names
         self.name = name
         self.first_row = first_row
         self.blank_rows = blank_rows
 
     def __len__(self) -> int:
         return self.columns.num_rows
-
-    @property
-    def column_names(self) -> list[str]:
-        return self.columns.column_names
 
     def find(self, column: str) -> str | None:
         """Return the name of a column as the table spells it, or None. Upper and lower case match."""
