@@ -55,7 +55,7 @@ def whole(least: int) -> Check:
     return check
 
 
-def number(range_: str = "", fits: Callable[[float], bool] = lambda x: x == x) -> Check:
+def number(range_: str, fits: Callable[[float], bool] = lambda x: x == x) -> Check:
     """A finite number for which `fits` holds; `range_` says the same in words. YAML reads 1e-5, without a point, as
     text, so text is accepted."""
 
@@ -65,7 +65,7 @@ def number(range_: str = "", fits: Callable[[float], bool] = lambda x: x == x) -
         except (TypeError, ValueError):
             number = float("nan")
         if not (fits(number) and abs(number) < float("inf")):
-            raise ConfigError(f"{name} must be a number{range_ and f' {range_}'}, not {value!r}.")
+            raise ConfigError(f"{name} must be a number {range_}, not {value!r}.")
         return number
 
     return check

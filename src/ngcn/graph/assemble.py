@@ -42,7 +42,7 @@ def load_dataset(name: str, *, split: str = "given", seed: int = 0, **files: Any
             (proportionally fewer if the graph is too small).
         seed: for random splits only.
         files: options for reading a path: ``edges``, ``feature_table``, ``label``, ``one_hot``, ``ignore``,
-            ``multilabel``, see :func:`~ngcn.data.files.read_files`.
+            ``multilabel``, see :func:`~ngcn.data.files.read`.
 
     Example:
         >>> load_dataset("cora")
