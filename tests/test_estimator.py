@@ -29,7 +29,7 @@ from ngcn import (
     explain_node,
     train,
 )
-from ngcn.data import knn_graph
+from ngcn.data.knn import knn_graph
 from ngcn.ops import normalize
 
 SMALL = NGCNClassifier(powers=3, replicas=2, hidden=8, steps=60, lr=0.03, random_state=0)

@@ -11,7 +11,7 @@ from ngcn.version import __version__
 if TYPE_CHECKING:
     from ngcn.baselines import Baseline
     from ngcn.config import Config
-    from ngcn.data import knn_graph
+    from ngcn.data.knn import knn_graph
     from ngcn.errors import ConfigError, DatasetError, GraphError, ModelError, NGCNError, RunError, TrainingError
     from ngcn.estimator import NGCNClassifier
     from ngcn.explain import explain_node
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ngcn.baselines": ("Baseline",),
     "ngcn.config": ("Config",),
-    "ngcn.data": ("knn_graph",),
+    "ngcn.data.knn": ("knn_graph",),
     "ngcn.errors": tuple(f"{kind}Error" for kind in ("Config", "Dataset", "Graph", "Model", "NGCN", "Run", "Training")),
     "ngcn.estimator": ("NGCNClassifier",),
     "ngcn.explain": ("explain_node",),

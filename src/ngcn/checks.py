@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from numbers import Integral
 from pathlib import Path
@@ -21,12 +22,6 @@ def text(name: str, value: Any) -> str:
 
 def path(name: str, value: Any) -> str:
     return str(Path(text(name, value)).expanduser().absolute())
-
-
-def boolean(name: str, value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ConfigError(f"{name} must be true or false, not {value!r}.")
-    return value
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
@@ -60,7 +55,7 @@ def whole(least: int) -> Check:
     return check
 
 
-def number(range_: str = "", fits: Callable[[float], bool] = lambda x: x == x) -> Check:
+def number(range_: str, fits: Callable[[float], bool] = lambda x: x == x) -> Check:
     """A finite number for which `fits` holds; `range_` says the same in words. YAML reads 1e-5, without a point, as
     text, so text is accepted."""
 
@@ -70,7 +65,7 @@ def number(range_: str = "", fits: Callable[[float], bool] = lambda x: x == x) -
         except (TypeError, ValueError):
             number = float("nan")
         if not (fits(number) and abs(number) < float("inf")):
-            raise ConfigError(f"{name} must be a number{range_ and f' {range_}'}, not {value!r}.")
+            raise ConfigError(f"{name} must be a number {range_}, not {value!r}.")
         return number
 
     return check
@@ -102,6 +97,14 @@ def powers(name: str, value: Any) -> tuple[int, ...]:
     return found
 
 
+def split(name: str, value: Any) -> str:
+    """ "given" (in older versions "planetoid"), or "random:N" for N training nodes per class."""
+    if value != "planetoid" and not re.fullmatch("given|random:[1-9][0-9]*", str(value)):
+        known = "given (the data's own, or half of each class) or random:N, such as random:20"
+        raise ConfigError(f"{name} must be {known}, not {value!r}.")
+    return "given" if value == "planetoid" else value
+
+
 def mapping(name: str, value: Any) -> dict[str, Any]:
     if value is not None and not isinstance(value, dict):
         raise ConfigError(f"{name} must be names with values, such as {{alpha: 0.9}}, not {value!r}.")
@@ -120,3 +123,6 @@ def like(default: Any) -> Check:
         return value
 
     return check
+
+
+boolean = like(False)

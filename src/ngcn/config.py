@@ -4,47 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from ngcn import checks
+from ngcn import checks, registry
 from ngcn.data.catalog import is_path
 from ngcn.errors import ConfigError
-from ngcn.registry import (
-    ALIASES,
-    CLASSIFIERS,
-    CUSTOM,
-    DEFAULT_MODEL,
-    MODELS,
-    RECIPES,
-    SHARED,
-    ModelSpec,
-    baseline_names,
-    load,
-    network_names,
-)
+from ngcn.registry import ALIASES, CLASSIFIERS, CUSTOM, DEFAULT_MODEL, MODELS, RECIPES, SHARED
 from ngcn.text import did_you_mean
 from ngcn.yaml_file import read_yaml, yaml_value
 
 MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose defaults differ most between models
 NETWORK_SETTINGS = tuple(SHARED)  # a baseline has none of these
 FILE_SETTINGS = ("edges", "feature_table", "label", "one_hot", "ignore", "multilabel")  # how files are read
-FEATURES = ("auto", "bag", "unit", "row", "standard", "none")
-DEVICES = ("cpu", "cuda", "mps")
 MOST_SEEDS = 2**32  # torch's generator takes no larger seed
 
 
-def _setting(default: Any, check: checks.Check, panel: str, help: str) -> Any:
+def _setting(panel: str, default: Any, check: checks.Check, help: str) -> Any:
     """A field with its check. ``help`` is also its comment in config.yaml and its text in ``ngcn train --help``, under
     the heading ``panel``."""
     return field(default=default, metadata={"check": check, "panel": panel, "help": help})
 
 
-def _split(name: str, value: Any) -> str:
-    from ngcn.data.splits import per_class  # here: it imports numpy
-
-    per_class(value)
-    return "given" if value == "planetoid" else value
+_data, _model, _training = (partial(_setting, panel) for panel in ("Data", "Model", "Training"))
 
 
 def _dataset(name: str, value: Any) -> str:
@@ -67,90 +50,76 @@ class Config:
         ngcn.errors.ConfigError: lr must be a number above 0, not -1.
     """
 
-    dataset: str = _setting(
-        "cora", _dataset, "Data", "The graph to train on: one of `ngcn datasets`, or a folder or file of your own."
+    dataset: str = _data(
+        "cora", _dataset, "The graph to train on: one of `ngcn datasets`, or a folder or file of your own."
     )
-    edges: str | None = _setting(None, checks.path, "Data", "The table of edges, where the graph is a table of nodes.")
-    feature_table: str | None = _setting(None, checks.path, "Data", "A table of sparse features: id, feature, value.")
-    label: str = _setting("label", checks.text, "Data", "The column of the nodes that holds their labels.")
-    one_hot: tuple[str, ...] = _setting(
-        (), checks.names, "Data", "A text column to encode one-hot; may be given several times."
-    )
-    ignore: tuple[str, ...] = _setting(
-        (), checks.names, "Data", "A column of the nodes to leave out; may be given several times."
-    )
-    multilabel: bool = _setting(False, checks.boolean, "Data", "Nodes have several labels, separated by |.")
-    split: str = _setting(
+    edges: str | None = _data(None, checks.path, "The table of edges, where the graph is a table of nodes.")
+    feature_table: str | None = _data(None, checks.path, "A table of sparse features: id, feature, value.")
+    label: str = _data("label", checks.text, "The column of the nodes that holds their labels.")
+    one_hot: tuple[str, ...] = _data((), checks.names, "A text column to encode one-hot; may be given several times.")
+    ignore: tuple[str, ...] = _data((), checks.names, "A column of the nodes to leave out; may be given several times.")
+    multilabel: bool = _data(False, checks.boolean, "Nodes have several labels, separated by |.")
+    split: str = _data(
         "given",
-        _split,
-        "Data",
+        checks.split,
         "Training, validation and test nodes: given (the split in the data; without one, half of each class trains) or "
         "random:N (N training nodes per class).",
     )
-    features: str = _setting(
+    features: str = _data(
         "auto",
-        checks.choice(FEATURES),
-        "Data",
+        checks.choice(("auto", "bag", "unit", "row", "standard", "none")),
         "Feature preparation: bag (1 where a feature is not 0, rows sum to 1), unit (the same, rows of length 1), row "
         "(rows sum to 1), standard (columns with mean 0 and standard deviation 1) or none. auto is bag for sparse and "
         "0/1 features (unit if nodes have more than 64 of them, none if one is negative), else standard.",
     )
 
-    model: str = _setting(
+    model: str = _model(
         DEFAULT_MODEL,
         checks.choice(MODELS, hidden=[CUSTOM]),
-        "Model",
-        f"{', '.join([*network_names(), *ALIASES])}; or a baseline: {', '.join(baseline_names())}.",
+        f"{', '.join([*registry.network_names(), *ALIASES])}; or a baseline: {', '.join(registry.baseline_names())}.",
     )
-    settings: Mapping[str, Any] = _setting(
-        None, lambda name, value: value, "Model", "A setting of a baseline, such as alpha=0.9; see docs/baselines.md."
+    settings: Mapping[str, Any] = _model(
+        None, checks.mapping, "A setting of a baseline, such as alpha=0.9; see docs/baselines.md."
     )
-    powers: tuple[int, ...] = _setting(
-        None, checks.powers, "Model", "Powers of Â: a number K for 0 to K-1, or a list of powers."
-    )
-    replicas: int = _setting(None, checks.whole(1), "Model", "Towers per power, each with its own weights.")
-    classifier: str = _setting(
-        None, checks.choice(CLASSIFIERS), "Model", f"How towers are combined: {', '.join(CLASSIFIERS)}."
-    )
-    hidden: int = _setting(None, checks.whole(1), "Model", "Hidden units of each layer of a tower.")
-    layers: int = _setting(None, checks.whole(1), "Model", "Layers of a tower.")
+    powers: tuple[int, ...] = _model(None, checks.powers, "Powers of Â: a number K for 0 to K-1, or a list of powers.")
+    replicas: int = _model(None, checks.whole(1), "Towers per power, each with its own weights.")
+    classifier: str = _model(None, checks.choice(CLASSIFIERS), f"How towers are combined: {', '.join(CLASSIFIERS)}.")
+    hidden: int = _model(None, checks.whole(1), "Hidden units of each layer of a tower.")
+    layers: int = _model(None, checks.whole(1), "Layers of a tower.")
 
-    recipe: str = _setting(
+    recipe: str = _training(
         "paper",
         checks.choice(RECIPES),
-        "Training",
         "How to train: " + "; ".join(f"{name} ({spec.summary})" for name, spec in RECIPES.items()) + ".",
     )
-    steps: int = _setting(None, checks.whole(1), "Training", "The maximal number of training steps (full batch).")
-    lr: float = _setting(None, checks.positive, "Training", "Learning rate of Adam.")
-    dropout: float = _setting(None, checks.dropout, "Training", "Probability of dropping an input of a layer.")
-    l2: float = _setting(None, checks.not_negative, "Training", "Weight of the L2 penalty, the sum of squared weights.")
-    intermediate: bool = _setting(
-        None, checks.boolean, "Training", "Add the loss of every tower to that of their mixture."
-    )
-    patience: int | None = _setting(
-        None, checks.whole(1), "Training", "Stop early after this many steps without a better validation score."
+    steps: int = _training(None, checks.whole(1), "The maximal number of training steps (full batch).")
+    lr: float = _training(None, checks.positive, "Learning rate of Adam.")
+    dropout: float = _training(None, checks.dropout, "Probability of dropping an input of a layer.")
+    l2: float = _training(None, checks.not_negative, "Weight of the L2 penalty, the sum of squared weights.")
+    intermediate: bool = _training(None, checks.boolean, "Add the loss of every tower to that of their mixture.")
+    patience: int | None = _training(
+        None, checks.whole(1), "Stop early after this many steps without a better validation score."
     )
 
-    seed: int = _setting(0, checks.whole(0), "Training", "The first seed; it also draws a random split.")
-    seeds: int = _setting(1, checks.whole(1), "Training", "How many seeds to train: seed, seed + 1, ...")
-    device: str = _setting("cpu", checks.choice(DEVICES), "Training", "Where to train: cpu, cuda or mps.")
+    seed: int = _training(0, checks.whole(0), "The first seed; it also draws a random split.")
+    seeds: int = _training(1, checks.whole(1), "How many seeds to train: seed, seed + 1, ...")
+    device: str = _training("cpu", checks.choice(("cpu", "cuda", "mps")), "Where to train: cpu, cuda or mps.")
 
     def __post_init__(self) -> None:
         if isinstance(self.model, str) and self.model in ALIASES:
-            self._set(**_without_alias(self.model, self.settings))
+            vars(self).update(_without_alias(self.model, self.settings))
         checks.choice(MODELS, hidden=[CUSTOM])("model", self.model)
         checks.choice(RECIPES)("recipe", self.recipe)
         if self.model == CUSTOM and self.powers is None:
             raise ConfigError("A network of your own is passed to train(network=...); model must not name it.")
         spec = MODELS[self.model]
         if spec.baseline is not None:
-            self._set(settings=_baseline_settings(self, load(spec.baseline)))
+            vars(self).update(settings=_baseline_settings(self, registry.load(spec.baseline)))
         else:
             self._take_defaults(spec)
         for setting in fields(self):
             if (value := getattr(self, setting.name)) is not None:
-                self._set(**{setting.name: setting.metadata["check"](setting.name, value)})
+                vars(self)[setting.name] = setting.metadata["check"](setting.name, value)
         if (last := self.seed + self.seeds - 1) >= MOST_SEEDS:
             raise ConfigError(f"seed must be below {MOST_SEEDS}, and the last one would be {last}.")
         many = {"gcn": "ngcn", "sage": "nsage"}.get(self.model)
@@ -160,11 +129,7 @@ class Config:
                 f"`model='{many}'`, or combine them with `classifier='attention'`."
             )
 
-    def _set(self, **values: Any) -> None:
-        for name, value in values.items():
-            object.__setattr__(self, name, value)
-
-    def _take_defaults(self, spec: ModelSpec) -> None:
+    def _take_defaults(self, spec: registry.ModelSpec) -> None:
         """Replace None: the recipe's default goes before the model's, and that before the shared one."""
         if self.settings:
             raise ConfigError(f"settings are for baselines, and {self.model} is a network.")
@@ -175,7 +140,7 @@ class Config:
         values = {name: defaults[name] for name in NETWORK_SETTINGS if getattr(self, name) is None}
         if self.features == "auto" and "features" in recipe:
             values["features"] = recipe["features"]
-        self._set(settings={}, **values)
+        vars(self).update(settings={}, **values)
 
     @property
     def graph_name(self) -> str:
@@ -201,9 +166,8 @@ class Config:
         """A short name for the run, such as ``cora-ngcn-attention-K6-r4``."""
         name = f"{self.graph_name}-{self.model}" + ("" if self.recipe == "paper" else f"-{self.recipe}")
         spec = MODELS[self.model]
-        if self.is_baseline or self.model == CUSTOM:
-            return name
-        if self.classifier == "identity" and self.powers == checks.powers("powers", spec.defaults.get("powers", 6)):
+        usual = checks.powers("powers", spec.defaults.get("powers", SHARED["powers"]))
+        if spec.graph_model is None or (self.classifier == "identity" and self.powers == usual):
             return name
         return f"{name}-{self.classifier}-{self.powers_text('K', 'P', '+')}-r{self.replicas}"
 
@@ -230,8 +194,8 @@ class Config:
             # the settings that are particular to a model are left to the new one.
             default = cls(model=of_file.model, recipe=of_file.recipe)
             at_default = {name for name in NETWORK_SETTINGS if getattr(of_file, name) == getattr(default, name)}
-            new_is_baseline = given["model"] in MODELS and MODELS[given["model"]].baseline is not None
-            dropped = {"settings", *(NETWORK_SETTINGS if new_is_baseline else MODEL_SETTINGS), *at_default}
+            particular = NETWORK_SETTINGS if given["model"] in registry.baseline_names() else MODEL_SETTINGS
+            dropped = {"settings", *particular, *at_default}
             values = {key: value for key, value in values.items() if key not in dropped}
         return cls(**{**values, **given})
 
@@ -257,9 +221,8 @@ class Config:
 def _without_alias(alias: str, settings: Any) -> dict[str, Any]:
     """The settings that another name of a model stands for. gcn-kipf was a baseline once, with settings of its own."""
     values: dict[str, Any] = dict(ALIASES[alias])
-    own = checks.mapping("settings", settings)
     names = {"window": "patience"} | {name: name for name in ("hidden", "dropout", "lr", "l2", "steps")}
-    for name, value in own.items():
+    for name, value in checks.mapping("settings", settings).items():
         if name not in names:
             raise ConfigError(f"{alias} has no setting {name!r}; its settings are {', '.join(names)}.")
         # Its L2 penalty was l2 / 2 times the sum of squares
@@ -272,9 +235,7 @@ def _baseline_settings(config: Config, baseline: Any) -> dict[str, Any]:
     name, defaults = config.model, {f.name: f.default for f in fields(baseline)}
     known = f"its own settings are {', '.join(defaults)}." if defaults else "it has no settings."
     given = [setting for setting in NETWORK_SETTINGS if getattr(config, setting) is not None]
-    given += [
-        setting for setting, default in (("recipe", "paper"), ("device", "cpu")) if getattr(config, setting) != default
-    ]
+    given += [key for key, default in (("recipe", "paper"), ("device", "cpu")) if getattr(config, key) != default]
     if given:
         raise ConfigError(f"{given[0]} does not apply to the baseline {name}; {known}")
     if config.features != "auto" and not baseline.reads_features:

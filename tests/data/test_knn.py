@@ -2,8 +2,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.data import knn_graph
-from ngcn.data.knn import Neighbours
+from ngcn.data.knn import Neighbours, knn_graph
 from ngcn.errors import GraphError
 
 

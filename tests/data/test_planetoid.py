@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.data import catalog, read_planetoid
-from ngcn.data.planetoid import _CSR, unpickle
+from ngcn.data import catalog
+from ngcn.data.planetoid import _CSR, read_planetoid, unpickle
 from ngcn.errors import DatasetError
 from ngcn.graph import for_training, load_dataset
 

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngcn.data import random_split
-from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class
+from ngcn import checks
+from ngcn.data.splits import draw_graphs, draw_split, hold_out, random_split
 from ngcn.errors import ConfigError, DatasetError
 
 
@@ -88,5 +88,6 @@ def test_draws() -> None:
 )
 def test_names_the_splits(split: object) -> None:
     with pytest.raises(ConfigError, match=r"^split must be given .* or random:N, such as random:20, not .*\.$"):
-        per_class(split)  # type: ignore[arg-type]
-    assert per_class("given") is per_class("planetoid") is None and per_class("random:20") == 20
+        checks.split("split", split)
+    assert checks.split("split", "given") == checks.split("split", "planetoid") == "given"
+    assert checks.split("split", "random:20") == "random:20"

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.data import describe_datasets
+from ngcn.data.catalog import DATASETS
 from ngcn.data.synthetic import GRAPH_SIZES, make_ppi_like
 from ngcn.errors import DatasetError
 from ngcn.graph import Graph, for_training, load_dataset
@@ -67,7 +67,7 @@ def test_depends_on_the_seed_alone(topology: Path) -> None:
 def test_generated_topology_is_like_ppis() -> None:
     graph = load_dataset("ppi-synthetic")
     assert (graph.nodes, graph.edges) == (56_944, 818_716)
-    info = next(info for info in describe_datasets() if info.name == "ppi-synthetic")
+    info = DATASETS["ppi-synthetic"]
     assert (info.nodes, info.edges, info.features, info.classes) == (graph.nodes, graph.edges, 50, 121)
     of_graph = np.repeat(np.arange(24), GRAPH_SIZES)
     rows, columns = graph.adjacency.nonzero()

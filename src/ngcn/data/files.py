@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
 from ngcn.data.catalog import fetch, find, is_path, whereabouts
 from ngcn.data.parts import Parts
 from ngcn.errors import DatasetError
+from ngcn.registry import load
 
 TABLES = "node_edge_tables:read_tables"
 COLUMNS = ("label", "one_hot", "ignore", "multilabel")
@@ -31,44 +30,34 @@ FORMATS = (
 
 
 def read(name: str, **options: Any) -> Parts:
-    """Read a dataset of the catalog, or a path; ``options`` as in :func:`read_files`."""
-    if is_path(name):
-        return read_files(Path(name).expanduser(), **options)
-    dataset = find(name)
-    if given := _given(options):
-        raise DatasetError(f"{name} is a dataset of the catalog, which does not take {_listed(given)}.")
-    folder = None if whereabouts(dataset)[0] == "generated" else fetch(name)
-    parts = import_reader(dataset.reader)(folder, name)
-    return replace(parts, class_names=dataset.class_names or parts.class_names)
-
-
-def read_files(path: str | Path, **options: Any) -> Parts:
-    """Read a folder or a file.
+    """Read a dataset of the catalog, a folder or a file.
 
     Args:
-        path: a folder with tables, with Planetoid's or GraphSAGE's files, or with one file of another format; an .npz,
-            .graphml or .gexf file; or a table of nodes.
-        options: ``edges`` and ``feature_table``, the other tables; and ``label``, ``one_hot``, ``ignore`` and
-            ``multilabel`` of :func:`~ngcn.data.node_edge_tables.parts_of_tables`.
+        name: a name in the catalog; a folder with tables, with Planetoid's or GraphSAGE's files, or with one file of
+            another format; an .npz, .graphml or .gexf file; or a table of nodes.
+        options: for a path, ``edges`` and ``feature_table``, the other tables; and ``label``, ``one_hot``, ``ignore``
+            and ``multilabel`` of :func:`~ngcn.data.node_edge_tables.parts_of_tables`.
     """
-    path = Path(path)
-    given = _given(options)
+    given = {option: value for option, value in options.items() if value and (option, value) != ("label", "label")}
+    if not is_path(name):
+        dataset = find(name)
+        if given:
+            raise DatasetError(f"{name} is a dataset of the catalog, which does not take {_listed(given)}.")
+        folder = None if whereabouts(dataset)[0] == "generated" else fetch(name)
+        parts = load(f"ngcn.data.{dataset.reader}")(folder, name)
+        return replace(parts, class_names=dataset.class_names or parts.class_names)
+    path = Path(name).expanduser()
     if not path.exists():
         raise DatasetError(f"There is no file or folder {path}.")
     if path.is_dir():
         path, tables = _in_folder(path, given)
         given = tables | given
-    name, reader, allowed = _reader(path)
+    graph, reader, allowed = _reader(path)
     if not reader:
         raise DatasetError(f"{path} is not a graph that can be read; a folder should hold {FORMATS}.")
     if unused := [option for option in given if option not in (*allowed, "name")]:
         raise DatasetError(f"{path} has a format that does not take {_listed(unused)}.")
-    return import_reader(reader)(path, **{"name": name, **given})
-
-
-def _given(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options that differ from the default."""
-    return {option: value for option, value in options.items() if value and (option, value) != ("label", "label")}
+    return load(f"ngcn.data.{reader}")(path, **{"name": graph, **given})
 
 
 def _listed(options: Any) -> str:
@@ -83,21 +72,22 @@ def _reader(path: Path) -> tuple[str, str, tuple[str, ...]]:
     return "", "", ()
 
 
-def import_reader(reader: str) -> Callable[..., Parts]:
-    """Return the function that "module:function" of `ngcn.data` names."""
-    module, function = reader.split(":")
-    return getattr(import_module(f"ngcn.data.{module}"), function)
-
-
 def _in_folder(folder: Path, given: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
     """Return the file that represents a folder, and options for its reader."""
     nodes, edges, features = (_find_table(folder, table) for table in ("nodes", "edges", "features"))
-    if not nodes and not edges:
-        return _find_graph(folder), {}
-    if not nodes or not (edges or "edges" in given):
+    if nodes and (edges or "edges" in given):
+        return nodes, {"name": folder.resolve().name, "edges": edges, "feature_table": features}
+    if nodes or edges:
         missing = "edges" if nodes else "nodes"
         raise DatasetError(f"{folder} has no {missing}.csv (or .tsv, .parquet, gzipped or not).")
-    return nodes, {"name": folder.resolve().name, "edges": edges, "feature_table": features}
+    files = sorted(file for file in folder.iterdir() if file.is_file())
+    found = [file for file in files if _reader(file)[1] not in ("", TABLES)]
+    if not found:
+        raise DatasetError(f"{folder} holds no graph that can be read; it should hold {FORMATS}.")
+    if len(found) > 1:
+        names = ", ".join(file.name for file in found[:5])
+        raise DatasetError(f"{folder} holds more than one graph ({names}); name one file, or use a folder for each.")
+    return found[0], {}
 
 
 def _find_table(folder: Path, table: str) -> Path | None:
@@ -106,14 +96,3 @@ def _find_table(folder: Path, table: str) -> Path | None:
         names = " and ".join(file.name for file in found)
         raise DatasetError(f"{folder} has both {names}; remove or rename all but one of them.")
     return found[0] if found else None
-
-
-def _find_graph(folder: Path) -> Path:
-    files = sorted(file for file in folder.iterdir() if file.is_file())
-    found = [file for file in files if _reader(file)[1] not in ("", TABLES)]
-    if not found:
-        raise DatasetError(f"{folder} holds no graph that can be read; it should hold {FORMATS}.")
-    if len(found) > 1:
-        names = ", ".join(file.name for file in found[:5])
-        raise DatasetError(f"{folder} holds more than one graph ({names}); name one file, or use a folder for each.")
-    return found[0]

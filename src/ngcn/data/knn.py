@@ -8,12 +8,13 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
+from ngcn.data.parts import Matrix
 from ngcn.errors import GraphError
 
+Metric = str | Callable[..., float]
 
-def knn_graph(
-    X: np.ndarray | sp.csr_array, neighbours: int = 10, metric: str | Callable[..., float] = "euclidean"
-) -> sp.csr_array:
+
+def knn_graph(X: Matrix, neighbours: int = 10, metric: Metric = "euclidean") -> sp.csr_array:
     """Return the adjacency of the symmetric graph that links every row of X to its nearest neighbours.
 
     Two rows are linked if one is among the nearest neighbours of the other, so a row has at least ``neighbours``
@@ -36,9 +37,7 @@ def knn_graph(
 class Neighbours:
     """An index of the rows of X. Arguments as for :func:`knn_graph`."""
 
-    def __init__(
-        self, X: np.ndarray | sp.csr_array, neighbours: int = 10, metric: str | Callable[..., float] = "euclidean"
-    ) -> None:
+    def __init__(self, X: Matrix, neighbours: int, metric: Metric = "euclidean") -> None:
         if neighbours < 1:
             raise GraphError(f"A neighbour graph needs 1 neighbour or more for every node, not {neighbours}.")
         if X.shape[0] < 2:
@@ -51,6 +50,6 @@ class Neighbours:
         links = self.index.kneighbors_graph(n_neighbors=min(self.neighbours, self.nodes - 1))
         return sp.csr_array(links.maximum(links.T), dtype=np.float32)
 
-    def links(self, X: np.ndarray | sp.csr_array) -> sp.csr_array:
+    def links(self, X: Matrix) -> sp.csr_array:
         """Return ``(new, nodes)``: the nearest rows of the index for each row of another X."""
         return sp.csr_array(self.index.kneighbors_graph(X, min(self.neighbours, self.nodes)), dtype=np.float32)

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 
 from ngcn.data.feature_columns import feature_columns, sparse_features, too_many_values
 from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way
-from ngcn.data.table import Table, as_integers, first_true
+from ngcn.data.table import Table, as_integers
 from ngcn.data.table_file import read_table
 from ngcn.errors import DatasetError
 
@@ -130,10 +130,8 @@ def _adjacency(edges: Table, source: np.ndarray, target: np.ndarray, nodes: int)
         log.warning(f"{edges.name}: only source, target and weight of an edge are used, not {', '.join(unused)}.")
     if not len(edges):
         log.warning(f"{edges.name} has no edges, so no node has a neighbour.")
-    return one_way(source, target, nodes, _weights(edges, column) if column else None)
-
-
-def _weights(edges: Table, column: str) -> np.ndarray:
+    if not column:
+        return one_way(source, target, nodes)
     weights = edges.numbers(column, "correct the weight, or remove the edge.")
     if (weights <= 0).any():
         row = int(np.argmax(weights <= 0))
@@ -143,7 +141,7 @@ def _weights(edges: Table, column: str) -> np.ndarray:
             f"{edges.name}: the mean weight is {weights.mean():.3g}, but self-loops have weight 1; scale them to a "
             "mean near 1 unless this is intended."
         )
-    return weights
+    return one_way(source, target, nodes, weights)
 
 
 def _labels(nodes: Table, column: str, multilabel: bool) -> dict[str, Any]:
@@ -178,10 +176,7 @@ def _masks(nodes: Table, column: str, labelled: np.ndarray) -> Masks | None:
 
 
 def _graph_of(nodes: Table, column: str, edges: Table, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    texts = nodes.texts(column)
-    if texts.null_count:
-        row = first_true(texts.is_null())
-        raise nodes.error(row, column, f"the graph is missing; fill it in, or train with `ignore={[column]}`.")
+    texts = nodes.texts(column, f"the graph is missing; fill it in, or train with `ignore={[column]}`.")
     graph_of = texts.dictionary_encode().indices.to_numpy()
     across = graph_of[source] != graph_of[target]
     if across.any():

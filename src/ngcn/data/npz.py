@@ -18,7 +18,7 @@ from ngcn.errors import DatasetError
 DAMAGE = (OSError, EOFError, ValueError, RuntimeError, SyntaxError, MemoryError, zlib.error, zipfile.BadZipFile)
 
 
-def read_npz(path: str | Path, name: str | None = None) -> Parts:
+def read_npz(path: Path, name: str) -> Parts:
     """Read a graph from an .npz file.
 
     The two formats:
@@ -28,7 +28,6 @@ def read_npz(path: str | Path, name: str | None = None) -> Parts:
 
     Arrays of Python objects, which some files have for names, would need unpickling. They are not read.
     """
-    path = Path(path)
     arrays = _Arrays(path)
     try:
         if "adj_indptr" in arrays.names:
@@ -45,7 +44,7 @@ def read_npz(path: str | Path, name: str | None = None) -> Parts:
             parts["labels"] = np.where(np.isfinite(labels), labels, -1)
         elif labels.ndim == 1 and labels.dtype.kind == "U":
             parts["labels"], parts["class_names"] = number_classes(labels)
-        return Parts(**parts, name=name or path.stem, source=str(path))
+        return Parts(**parts, name=name, source=str(path))
     except DatasetError:
         raise
     except (ValueError, IndexError, TypeError, KeyError, OverflowError) as error:

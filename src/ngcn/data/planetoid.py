@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data.catalog import EMBEDDED_CORA, find
+from ngcn.data.catalog import find
 from ngcn.data.parts import UNKNOWN, Block, Parts, both_ways
 from ngcn.errors import DatasetError
 
@@ -22,21 +22,17 @@ VALIDATION_NODES = 500
 
 
 def read_planetoid(folder: str | Path, name: str, *, labels: bool = True) -> Parts:
-    """Read ``folder/ind.NAME.*``, with Planetoid's order of the nodes and its split.
+    """Read ``folder/ind.NAME.*``, with Planetoid's order of the nodes and its split; ``labels=False`` skips the labels.
 
     The first nodes are for training, the next 500 for validation, those in the test index for test. Some nodes are in
-    the graph but in none of the other files (15 in Citeseer). They have no features and no known label.
-
-    Args:
-        folder: the folder of the files, or one of them.
-        name: the part of their names after ``ind.``
-        labels: whether to read the files with labels.
+    the graph but in none of the other files (15 in Citeseer). They have no features and no known label. ``folder`` may
+    also be one of the files.
     """
     folder = Path(folder).parent if Path(folder).is_file() else Path(folder)
     files = folder / f"ind.{name}.*"
-    X_train, X, X_test = (_read(files, part, _CSR) for part in ("x", "allx", "tx"))
-    neighbours = _read(files, "graph", dict)
-    one_hots = [_read(files, part, _Array) for part in ("ally", "ty")] if labels else []
+    X_train, X, X_test = (unpickle(files.with_suffix(part), _CSR) for part in (".x", ".allx", ".tx"))
+    neighbours = unpickle(files.with_suffix(".graph"), dict)
+    one_hots = [unpickle(files.with_suffix(part), _Array) for part in (".ally", ".ty")] if labels else []
     try:
         X_train, X, X_test = X_train.build(), X.build(), X_test.build()
         test_index = np.loadtxt(files.with_suffix(".test.index"), dtype=np.int64, ndmin=1)
@@ -66,14 +62,14 @@ def read_planetoid(folder: str | Path, name: str, *, labels: bool = True) -> Par
     )
 
 
-def read_cora(folder: str | Path = EMBEDDED_CORA.parent, name: str = "cora") -> Parts:
+def read_cora(folder: Path, name: str) -> Parts:
     """Read the Cora of the package, which equals Planetoid's files. ``tools/build_cora.py`` writes ``cora.npz``.
 
     It stores the positions of the ones of two 0/1 matrices, the features and the upper triangle of the adjacency, as
     differences of successive positions, which compress well.
     """
     cora = find("cora")
-    with np.load(Path(folder) / "cora.npz", allow_pickle=False) as file:
+    with np.load(folder / "cora.npz", allow_pickle=False) as file:
         features = _matrix(file["feature_steps"], (cora.nodes, cora.features))
         upper = _matrix(file["edge_steps"], (cora.nodes, cora.nodes))
         labels, split = file["labels"], file["split"]
@@ -95,29 +91,24 @@ def _adjacency(neighbours: dict[int, list[int]]) -> sp.csr_array:
     return both_ways(sources, targets, nodes)
 
 
-def _read(files: Path, part: str, kind: type) -> Any:
-    path = files.with_suffix(f".{part}")
-    value = unpickle(path)
-    if not isinstance(value, kind):
-        raise DatasetError(f"{path} holds a {type(value).__name__}, which is not what Planetoid stores there.")
-    return value
-
-
-def unpickle(path: Path) -> Any:
-    """Read one of Planetoid's pickles. Raise an error if it refers to anything but arrays and containers.
+def unpickle(path: Path, kind: type = object) -> Any:
+    """Read one of Planetoid's pickles, of this kind. Raise an error if it refers to anything but arrays and containers.
 
     Unpickling can call any function that a file names. This unpickler knows six types, by their old and new names, and
     looks up nothing else.
     """
     try:
         with path.open("rb") as stream:
-            return _Unpickler(stream, encoding="latin1").load()  # strings as Python 2 wrote them
+            value = _Unpickler(stream, encoding="latin1").load()  # strings as Python 2 wrote them
     except FileNotFoundError as error:
         raise DatasetError(f"The file {path} is missing.") from error
     except DatasetError as error:
         raise DatasetError(f"{path} is unsafe to load: {error}") from error
     except Exception as error:  # a broken pickle can fail in any way
         raise DatasetError(f"{path} is damaged or not a pickle: {error}.") from error
+    if not isinstance(value, kind):
+        raise DatasetError(f"{path} holds a {type(value).__name__}, which is not what Planetoid stores there.")
+    return value
 
 
 # Stand-ins for the types in the files. They only store what a file says: a file that may call, or set the state of, a
@@ -153,8 +144,8 @@ class _CSR:
 
     def build(self) -> sp.csr_array:
         parts = vars(self)
-        shape = parts["_shape"] if "_shape" in parts else parts["shape"]
-        matrix = sp.csr_array(tuple(parts[part].build() for part in ("data", "indices", "indptr")), shape=shape)
+        arrays = tuple(parts[part].build() for part in ("data", "indices", "indptr"))
+        matrix = sp.csr_array(arrays, shape=parts["_shape"] if "_shape" in parts else parts["shape"])
         matrix.check_format(full_check=True)
         return matrix
 
@@ -174,7 +165,6 @@ _ALLOWED = {
 
 class _Unpickler(pickle.Unpickler):
     def find_class(self, module: str, name: str) -> Any:
-        try:
-            return _ALLOWED[module, name]
-        except KeyError:
-            raise DatasetError(f"it refers to {module}.{name}, which no Planetoid file needs.") from None
+        if (module, name) not in _ALLOWED:
+            raise DatasetError(f"it refers to {module}.{name}, which no Planetoid file needs.")
+        return _ALLOWED[module, name]

@@ -2,49 +2,21 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 import numpy as np
 
 from ngcn.data.parts import UNKNOWN, Masks
-from ngcn.errors import ConfigError, DatasetError
-
-GIVEN = ("given", "planetoid")  # the second is the old word
-
-
-def per_class(split: str) -> int | None:
-    """Return the N of "random:N", or None for "given", the split that the data come with.
-
-    >>> per_class("random:20"), per_class("given")
-    (20, None)
-    """
-    if split in GIVEN:
-        return None
-    if found := re.fullmatch(r"random:([1-9][0-9]*)", str(split)):
-        return int(found[1])
-    raise ConfigError(
-        f"split must be given (the data's own, or half of each class) or random:N, such as random:20, not {split!r}."
-    )
+from ngcn.errors import DatasetError
 
 
 def random_split(
-    labels: np.ndarray,
-    per_class: int,
-    val: int = 500,
-    test: int = 1000,
-    seed: int = 0,
-    class_names: Sequence[str] | None = None,
+    labels: np.ndarray, per_class: int, val: int = 500, test: int = 1000, seed: int = 0, names: Sequence[str] = ()
 ) -> Masks:
     """Draw ``per_class`` training nodes of every class, then validation and test nodes from the other labelled nodes.
 
-    The latter are drawn whatever their labels. If too few are left, all of them are used, in the same proportion.
-
-    Args:
-        labels: ``(nodes,)`` class numbers, -1 for unknown.
-        per_class, val, test: the number of nodes of each kind.
-        seed: the same seed gives the same split.
-        class_names: for the error message if a class has too few nodes.
+    The latter are drawn whatever their labels. If too few are left, all of them are used, in the same proportion. The
+    error message about a class with too few nodes uses the ``names`` of the classes.
 
     Example:
         >>> labels = np.repeat([0, 1, -1], 20)
@@ -64,7 +36,7 @@ def random_split(
     classes, sizes = np.unique(labels[known], return_counts=True)
     if sizes.min() < per_class:
         rarest = classes[sizes.argmin()]
-        name = class_names[rarest] if class_names else rarest
+        name = names[rarest] if names else rarest
         raise DatasetError(f"{needed}, but class {name} has {sizes.min()}; use a smaller number.")
 
     random = np.random.default_rng(seed)
@@ -104,9 +76,8 @@ def draw_split(labelled: np.ndarray, labels: np.ndarray | None, seed: int = 0) -
 def draw_graphs(graph_of: np.ndarray, labelled: np.ndarray, seed: int = 0) -> Masks:
     """Draw whole graphs in the same proportions, so that validation and test use graphs that training does not see."""
     graphs = np.unique(graph_of[labelled])
-    group = np.searchsorted(graphs, graph_of).clip(max=max(len(graphs) - 1, 0))
     masks = draw_split(np.ones(len(graphs), bool), None, seed)
-    train, val, test = (mask[group] & labelled for mask in masks)
+    train, val, test = (labelled & np.isin(graph_of, graphs[mask]) for mask in masks)
     return train, val, test
 
 

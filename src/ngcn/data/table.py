@@ -35,16 +35,13 @@ class Table:
         names = [names[place] for place in named]
         check_unique(names, name)
         self.columns = columns.select(named).rename_columns(names)
+        self.column_names = names
         self.name = name
         self.first_row = first_row
         self.blank_rows = blank_rows
 
     def __len__(self) -> int:
         return self.columns.num_rows
-
-    @property
-    def column_names(self) -> list[str]:
-        return self.columns.column_names
 
     def find(self, column: str) -> str | None:
         """Return the name of a column as the table spells it, or None. Upper and lower case match."""
@@ -76,21 +73,20 @@ class Table:
     def error(self, row: int, column: str, what: str) -> DatasetError:
         return DatasetError(f"{self.at(column, row)}: {what}")
 
-    def texts(self, column: str) -> pa.Array:
-        """Return the cells as text without surrounding spaces; null for an empty cell."""
+    def texts(self, column: str, missing: str = "") -> pa.Array:
+        """Return the cells as text without surrounding spaces. An empty cell is null, or the error ``missing``."""
         cells = self._cells(column)
         try:
             texts = pc.utf8_trim_whitespace(_integers_if_whole(cells).cast(pa.string()))
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             raise DatasetError(f"{self.at(column)}: text or numbers are expected, not {cells.type} values.") from None
-        return pc.if_else(pc.equal(texts, ""), None, texts)
+        texts = pc.if_else(pc.equal(texts, ""), None, texts)
+        if missing and texts.null_count:
+            raise self.error(first_true(texts.is_null()), column, missing)
+        return texts
 
     def ids(self, column: str) -> pa.Array:
-        """Return the cells as text; raise an error if one is empty."""
-        ids = self.texts(column)
-        if ids.null_count:
-            raise self.error(first_true(ids.is_null()), column, "a node id is missing; fill it in or remove the row.")
-        return ids
+        return self.texts(column, "a node id is missing; fill it in or remove the row.")
 
     def places(self, column: str, ids: pa.Array, home: str) -> np.ndarray:
         """Return the position of each cell in ``ids``, the ids of the nodes in the table ``home``."""
@@ -141,9 +137,8 @@ class Table:
             raise self.error(row, column, f"{text!r} is not a number; {remedy}") from None
 
     def _cells(self, column: str) -> pa.Array:
-        cells = self.columns.column(column).combine_chunks()
-        if isinstance(cells, pa.ChunkedArray):  # an empty array, in some versions of pyarrow
-            cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
+        cells = self.columns.column(column)
+        cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
         return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
 
 

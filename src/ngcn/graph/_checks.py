@@ -128,26 +128,21 @@ def check_labels(parts: Parts) -> None:
     at = parts.describe_labels()
     if not parts.labelled.any():
         raise DatasetError(f"{at}: no node has a label; training needs some of each class.")
-    if parts.labels.ndim == 2:
-        _warn_about_class_names(parts, at)
-        return
-    classes, counts = np.unique(parts.labels[parts.labelled], return_counts=True)
-    name, share = _class_name(parts, classes[counts.argmax()]), counts.max() / counts.sum()
-    if len(classes) < 2:
-        raise DatasetError(f"{at}: all labels are {name!r}; training needs two classes.")
-    _warn_about_class_names(parts, at)
-    if share > 0.8:
-        log.warning(
-            f"{parts.name}: {100 * share:.0f} % of the labels are {name!r}; always predicting it has the same accuracy."
-        )
-
-
-def _warn_about_class_names(parts: Parts, at: str) -> None:
+    most, share = "", 0.0  # the largest class
+    if parts.labels.ndim == 1:
+        classes, counts = np.unique(parts.labels[parts.labelled], return_counts=True)
+        most, share = _class_name(parts, classes[counts.argmax()]), counts.max() / counts.sum()
+        if len(classes) < 2:
+            raise DatasetError(f"{at}: all labels are {most!r}; training needs two classes.")
     names = parts.class_names if parts.label_at else ()
     if unknown := [name for name in names if name.lower() in NO_LABEL]:
         log.warning(f"{at}: {unknown[0]!r} is read as a class; leave the cell empty if the label is unknown.")
     if parts.labels.ndim == 1 and (several := [name for name in names if "|" in name]):
         log.warning(f"{at}: {several[0]!r} is read as one class; `multilabel=True` would read several labels.")
+    if share > 0.8:
+        log.warning(
+            f"{parts.name}: {100 * share:.0f} % of the labels are {most!r}; always predicting it has the same accuracy."
+        )
 
 
 def check_training_classes(parts: Parts, train: np.ndarray) -> None:

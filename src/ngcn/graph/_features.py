@@ -18,10 +18,11 @@ HOPS = 4
 def features_for_training(parts: Parts) -> tuple[Matrix, Sequence[str] | None]:
     """Return the features and their names; structural features, with a warning, if there are none."""
     if not parts.features:
-        features, names = structural_features(parts.adjacency)
-        what = "degrees and random walks are used" if names else "every node is a feature of its own"
-        log.warning(f"{parts.name} has no features: {what}.")
-        return features, names
+        if parts.nodes <= IDENTITY_NODES:
+            log.warning(f"{parts.name} has no features: every node is a feature of its own.")
+            return sp.eye_array(parts.nodes, dtype=np.float32, format="csr"), None
+        log.warning(f"{parts.name} has no features: degrees and random walks are used.")
+        return structural_features(parts.adjacency)
     block = parts.features[0] if len(parts.features) == 1 else Block(*_join(parts.features, parts.name))
     if not parts.published:
         _warn_about_constants(block, parts.name)
@@ -31,7 +32,7 @@ def features_for_training(parts: Parts) -> tuple[Matrix, Sequence[str] | None]:
 def features_for_model(parts: Parts, known: Sequence[str], node_columns: int) -> Matrix:
     """Return the features that a model knows, in its order; the first ``node_columns`` may not be missing."""
     if not parts.features:
-        features, structural = structural_features(parts.adjacency, identity=False)
+        features, structural = structural_features(parts.adjacency)
         if structural != list(known):
             raise DatasetError(
                 f"{parts.name} has no features, but the model was trained with {len(known)}; a model that was trained "
@@ -39,27 +40,28 @@ def features_for_model(parts: Parts, known: Sequence[str], node_columns: int) ->
             )
         return features
     features, names = _join(_known_blocks(parts, known, node_columns), parts.name)
-    if set(names) != set(known):
-        raise _other_features(names, known, parts.name)
     place = {name: number for number, name in enumerate(names)}
+    missing = [name for name in known if name not in place]
+    extra = sorted(set(names) - set(known), key=names.index)
+    if missing or extra:
+        what = f"{parts.name} has {len(names)} features, but the model was trained with {len(known)}"
+        what += f"; {missing[0]!r} is missing" if missing else ""
+        what += f"; {extra[0]!r} is not one of the model's" if extra else ""
+        raise DatasetError(f"{what}; use the features that the model was trained with.")
     return features if names == list(known) else features[:, [place[name] for name in known]]
 
 
-def structural_features(adjacency: sp.csr_array, identity: bool | None = None) -> tuple[Matrix, list[str] | None]:
-    r"""Return the identity for small graphs, and statistics of degrees and random walks for larger ones.
+def structural_features(adjacency: sp.csr_array) -> tuple[np.ndarray, list[str]]:
+    r"""Return statistics of degrees and random walks, which have the same meaning on every graph, and their names.
 
-    The latter are :math:`T^k [\log(1 + d), \; \mathrm{diag}(T^2)]` for k = 0 to 4, with d the degrees and
-    :math:`T = D^{-1} A`: the expected log-degree and return probability of the node where a k-step walk ends. They
-    have names, and the same meaning on every graph.
+    They are :math:`T^k [\log(1 + d), \; \mathrm{diag}(T^2)]` for k = 0 to 4, with d the degrees and
+    :math:`T = D^{-1} A`: the expected log-degree and return probability of the node where a k-step walk ends.
 
     Example:
-        >>> features, names = structural_features(sp.csr_array(1 - np.eye(3)), identity=False)
+        >>> features, names = structural_features(sp.csr_array(1 - np.eye(3)))
         >>> features.shape, names[:3]
         ((3, 10), ['degree', 'return', 'degree 1 away'])
     """
-    nodes = adjacency.shape[0]
-    if nodes <= IDENTITY_NODES if identity is None else identity:
-        return sp.eye_array(nodes, dtype=np.float32, format="csr"), None
     A = adjacency.maximum(adjacency.T)
     degree = np.asarray(A.sum(axis=1), np.float64)
     T = sp.csr_array(sp.diags_array(1 / np.maximum(degree, 1e-12)) @ A)
@@ -124,12 +126,3 @@ def _join(blocks: Sequence[Block], name: str) -> tuple[Matrix, list[str]]:
 
 def _names(block: Block) -> Sequence[str]:
     return block.names if block.names is not None else [str(number) for number in range(block.matrix.shape[1])]
-
-
-def _other_features(names: Sequence[str], known: Sequence[str], name: str) -> DatasetError:
-    what = f"{name} has {len(names)} features, but the model was trained with {len(known)}"
-    if missing := [repr(n) for n in known if n not in set(names)][:1]:
-        what += f"; {missing[0]} is missing"
-    if extra := [repr(n) for n in names if n not in set(known)][:1]:
-        what += f"; {extra[0]} is not one of the model's"
-    return DatasetError(f"{what}; use the features that the model was trained with.")

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ngcn import checks
 from ngcn.data.files import read
 from ngcn.data.parts import UNKNOWN, Masks, Parts, log
-from ngcn.data.splits import draw_graphs, draw_split, hold_out, per_class, random_split
+from ngcn.data.splits import draw_graphs, draw_split, hold_out, random_split
 from ngcn.errors import DatasetError, GraphError
-from ngcn.graph import _checks as check
+from ngcn.graph._checks import check_labels, check_training_classes
 from ngcn.graph._features import features_for_model, features_for_training
 from ngcn.graph.graph import Graph
 
@@ -41,7 +42,7 @@ def load_dataset(name: str, *, split: str = "given", seed: int = 0, **files: Any
             (proportionally fewer if the graph is too small).
         seed: for random splits only.
         files: options for reading a path: ``edges``, ``feature_table``, ``label``, ``one_hot``, ``ignore``,
-            ``multilabel``, see :func:`~ngcn.data.files.read_files`.
+            ``multilabel``, see :func:`~ngcn.data.files.read`.
 
     Example:
         >>> load_dataset("cora")
@@ -49,7 +50,7 @@ def load_dataset(name: str, *, split: str = "given", seed: int = 0, **files: Any
         >>> load_dataset("cora", split="random:5", seed=3).train.sum()
         np.int64(35)
     """
-    per_class(split)  # an invalid value must not wait for the files
+    checks.split("split", split)  # an invalid value must not wait for the files
     return for_training(read(name, **files), split, seed)
 
 
@@ -63,7 +64,7 @@ def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
 
     Add structural features and draw a split if there are none, with a warning.
     """
-    number = per_class(split)
+    split = checks.split("split", split)
     if error := parts.training_error or parts.error:
         raise error
     with _naming(parts):
@@ -72,13 +73,13 @@ def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
         if parts.labels is None:
             raise DatasetError(f"{parts.name} has no labels, so there is nothing to train on.")
         masks = parts.masks
-        if number is not None:
-            masks = random_split(parts.labels, number, seed=seed, class_names=parts.class_names)
+        if split != "given":
+            masks = random_split(parts.labels, int(split.removeprefix("random:")), seed=seed, names=parts.class_names)
         if not parts.published or masks is None:
             parts = replace(parts, labelled=_labelled(parts))
-            check.check_labels(parts)
+            check_labels(parts)
             masks = _complete(parts, masks, split, seed)
-            check.check_training_classes(parts, masks[0])
+            check_training_classes(parts, masks[0])
         return _graph(parts, X, names, masks)
 
 

@@ -12,10 +12,10 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.data.files import import_reader
 from ngcn.data.parts import UNKNOWN
 from ngcn.errors import DatasetError
 from ngcn.graph import _checks as checked
+from ngcn.registry import load
 
 
 @dataclass(frozen=True, eq=False)
@@ -79,9 +79,7 @@ class Graph:
     def edges(self) -> int:
         """The number of undirected edges, each counted once, including self-loops."""
         pattern: Any = self.adjacency != 0
-        both_ways = (pattern + pattern.T).tocsr()
-        loops = int((both_ways.diagonal() != 0).sum())
-        return (both_ways.nnz - loops) // 2 + loops
+        return sp.triu(pattern + pattern.T).nnz
 
     @property
     def multilabel(self) -> bool:
@@ -190,4 +188,4 @@ class Graph:
 def _read(reader: str, *given: Any, split: str = "given", seed: int = 0, **how: Any) -> Graph:
     from ngcn.graph.assemble import for_training  # here: it imports this module
 
-    return for_training(import_reader(reader)(*given, **how), split, seed)
+    return for_training(load(f"ngcn.data.{reader}")(*given, **how), split, seed)
