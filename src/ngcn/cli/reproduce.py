@@ -8,9 +8,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from rich.console import Console
 
 from ngcn.cli import _screen
 from ngcn.errors import ConfigError
@@ -84,7 +85,9 @@ def reproduce(
         failed = _train(missing, store, jobs, estimate.cores)
     store.write_summary()
     write_page(page, store, Plan(_datasets(None)))  # the whole page, whatever WHAT is
-    _show_results(names, store, plan, failed)
+    _show_results(names, store, plan)
+    for name, why in failed.items():
+        _screen.note(f"{name} failed: {why}")
     print(f"Results: {page}")
     raise typer.Exit(1 if failed else 0)
 
@@ -141,26 +144,40 @@ def _show_plan(names: list[str], plan: Plan, missing: list[Cell], estimate: Esti
         print(f"{name}: {count(len(cells), 'training')}, {len(own)} missing: {estimate(own)}")
 
 
-def _show_results(names: list[str], store: Store, plan: Plan, failed: dict[str, str]) -> None:
+def _show_results(names: list[str], store: Store, plan: Plan) -> None:
+    """Print the tables of the experiments, and the claims of the paper that can be judged already."""
     from ngcn.experiments import section_of
     from ngcn.experiments.claims import verdicts
+    from ngcn.experiments.section import Table
 
+    console = Console(highlight=False, markup=False)
     for name in names:
-        _screen.section(section_of(name, store, plan))
-    _screen.claims([verdict for verdict in verdicts(store, plan) if verdict.experiment in names])
-    for name, why in failed.items():
-        _screen.note(f"{name} failed: {why}")
+        section = section_of(name, store, plan)
+        console.print(f"\n{section.title} ({section.done} of {section.cells} trainings)", style="bold")
+        for part in section.parts:
+            if isinstance(part, Table):
+                console.print()
+                console.print(part.shown())
+    judged = [claim for claim in verdicts(store, plan) if claim.experiment in names and claim.held is not None]
+    if judged:
+        console.print("\nClaims of the paper", style="bold")
+        for verdict in judged:
+            console.print(f"{verdict.word}: {verdict.claim}", soft_wrap=True)
+        console.print()
 
 
 def _train(missing: list[Cell], store: Store, jobs: int, cores: int) -> dict[str, str]:
     """Train the missing cells; returns the error messages of those that failed."""
     from ngcn.data.catalog import fetch
     from ngcn.experiments import run
-    from ngcn.runs.signals import at_once
+    from ngcn.runs.signals import Interrupted, handled_by
+
+    def stop(signum: int, frame: Any) -> NoReturn:
+        raise Interrupted(signum, "run the same command again to continue")
 
     for dataset in {cell.setup.config.dataset for cell in missing}:
         fetch(dataset)  # once, before the processes start
-    with at_once("run the same command again to continue"), _progress(missing, cores) as on_done:
+    with handled_by(stop), _progress(missing, cores) as on_done:
         return run(missing, store, jobs, on_done)
 
 
