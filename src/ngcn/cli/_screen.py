@@ -29,6 +29,11 @@ def note(text: str) -> None:
     Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
 
 
+def right(*columns: str) -> list[Column]:
+    """Columns of a table that are aligned to the right."""
+    return [Column(name, justify="right") for name in columns]
+
+
 def _seldom() -> Callable[[str], None]:
     """A function that prints a line on stderr, but only without a terminal, and once in a while."""
     last, console = time.monotonic(), Console(stderr=True)
@@ -123,7 +128,7 @@ def divergence(run: Run) -> None:
 
 
 def _scores(run: Run, results: Sequence[dict[str, Any]]) -> Table:
-    table = Table("", *(Column(name, justify="right") for name in ("Validation", "Test")))
+    table = Table("", *right("Validation", "Test"))
     for name in results[0]["val_scores"]:
         title = METRICS[name] if len(results) == 1 else f"{METRICS[name]}, mean of {len(results)} seeds"
         val, test = ([result[f"{split}_scores"].get(name) for result in results] for split in ("val", "test"))

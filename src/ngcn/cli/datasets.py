@@ -24,12 +24,10 @@ def datasets(context: typer.Context) -> None:
     from ngcn.data.catalog import describe_datasets
 
     console = Console(highlight=False)
-    table = Table(title="Datasets")
-    for column in ("Name", "Nodes", "Edges", "Features", "Classes", "Here?"):
-        table.add_column(column, justify="left" if column in ("Name", "Here?") else "right")
+    table = Table("Name", *_screen.right("Nodes", "Edges", "Features", "Classes"), "Here?", title="Datasets")
     for info in describe_datasets():
-        sizes = (f"{size:,}" for size in (info.nodes, info.edges, info.features, info.classes))
-        table.add_row(info.name, *sizes, info.available)
+        numbers = (info.nodes, info.edges, info.features, info.classes)
+        table.add_row(info.name, *(f"{number:,}" for number in numbers), info.available)
     console.print(table)
     for info in describe_datasets():
         console.print(f"[bold]{info.name}[/bold]: {info.description}\n  {info.location}", soft_wrap=True)

@@ -14,7 +14,10 @@ import typer
 from rich.console import Console
 
 from ngcn.cli import _screen
+from ngcn.data.catalog import DATASETS as CATALOG
+from ngcn.data.catalog import fetch, whereabouts
 from ngcn.errors import ConfigError
+from ngcn.registry import title_of
 from ngcn.text import count
 
 if TYPE_CHECKING:
@@ -108,8 +111,6 @@ def _paths(results: Path) -> tuple[Path, Path]:
 
 def _datasets(text: str | None) -> tuple[str, ...]:
     """The datasets in a comma-separated list; without one, all that are available."""
-    from ngcn.data.catalog import DATASETS as CATALOG
-    from ngcn.data.catalog import fetch, whereabouts
     from ngcn.experiments.grid import CITATION, DATASETS
 
     if text is None:
@@ -168,7 +169,6 @@ def _show_results(names: list[str], store: Store, plan: Plan) -> None:
 
 def _train(missing: list[Cell], store: Store, jobs: int, cores: int) -> dict[str, str]:
     """Train the missing cells; returns the error messages of those that failed."""
-    from ngcn.data.catalog import fetch
     from ngcn.experiments import run
     from ngcn.runs.signals import Interrupted, handled_by
 
@@ -198,7 +198,6 @@ def _check_writable(results: Path, page: Path) -> None:
 def _progress(missing: list[Cell], cores: int) -> Iterator[Callable[[Cell, dict[str, Any]], None]]:
     """A bar with the finished cells, the best validation score and the time left."""
     from ngcn.experiments.cost import duration, rough_seconds
-    from ngcn.registry import title_of
 
     work = {cell.key: rough_seconds(cell) for cell in missing}
     total, started = sum(work.values()), time.monotonic()
