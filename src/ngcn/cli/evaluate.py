@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
-    graph: Annotated[
-        str | None, typer.Argument(metavar="[GRAPH]", help="Another graph, with labels.", show_default=False)
-    ] = None,
+    graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help="Another graph, with labels.")] = None,
     edges: Annotated[str | None, typer.Option(help="The table of edges, where GRAPH is a table of nodes.")] = None,
     feature_table: Annotated[str | None, typer.Option(help="The table of sparse features beside it.")] = None,
 ) -> None:

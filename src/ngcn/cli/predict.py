@@ -24,7 +24,7 @@ _GRAPH = "A graph to predict, such as a folder; the run's own if not given."
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
     out: Annotated[Path, typer.Option(help="The file to write: .csv, .tsv, .parquet or .json.")],
-    graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help=_GRAPH, show_default=False)] = None,
+    graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help=_GRAPH)] = None,
     everything: Annotated[bool, typer.Option("--all", help="All nodes, not only those without a label.")] = False,
     threshold: Annotated[
         float, typer.Option(min=0, max=1, help="For multi-label: the least probability of a predicted label.")

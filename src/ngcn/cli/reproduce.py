@@ -31,17 +31,13 @@ TRUST_SECONDS = 120.0  # after this much work, the measured speed counts more th
 def reproduce(
     what: Annotated[list[str], typer.Argument(metavar="WHAT", help=f"One or more of {', '.join(WHAT)}, or all.")],
     datasets: Annotated[
-        str | None,
-        typer.Option(help="Datasets, separated by commas [dim](citeseer,cora,pubmed)[/dim].", show_default=False),
+        str | None, typer.Option(help="Datasets, separated by commas [dim](citeseer,cora,pubmed)[/dim].")
     ] = None,
     seeds: Annotated[
-        int | None,
-        typer.Option(min=1, help="Seeds per configuration [dim](the paper's number)[/dim].", show_default=False),
+        int | None, typer.Option(min=1, help="Seeds per configuration [dim](the paper's number)[/dim].")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Train few seeds and few configurations.")] = False,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Parallel trainings [dim](one per core)[/dim].", show_default=False)
-    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel trainings [dim](one per core)[/dim].")] = None,
     results: Annotated[
         Path, typer.Option(file_okay=False, help="The folder of the results. The page is written next to it, as .md.")
     ] = Path("results"),

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _GRAPH = "cora, citeseer, ... (see `ngcn datasets`), or a folder or file of your own: docs/own-data.md."
 
 
-def _option(flag: str, panel: str, help: str, default: str = "", **more: Any) -> Any:
+def _option(flag: str, help: str, default: str = "", panel: str = "Run", **more: Any) -> Any:
     shown = f" [dim]({default})[/dim]" if default else ""
     return typer.Option(flag, rich_help_panel=panel, help=help + shown, show_default=False, **more)
 
@@ -46,7 +46,7 @@ def _default(setting: Field) -> str:
 
 def _parameter(setting: Field, kind: Any) -> Parameter:
     """A setting of `Config` as an option of the same name, help and default; None if it is not given."""
-    name, panel, more = setting.name, setting.metadata["panel"], {}
+    name, more = setting.name, {}
     flag = f"--{name.replace('_', '-')}"
     if name == "settings":
         flag, kind, more = "--set", list[str], {"metavar": "NAME=VALUE"}
@@ -56,22 +56,18 @@ def _parameter(setting: Field, kind: Any) -> Parameter:
         kind, more = list[str], {"metavar": "COL"}
     elif kind is bool:
         flag += f"/--no-{name}"
-    option = _option(flag, panel, setting.metadata["help"], _default(setting), **more)
+    option = _option(flag, setting.metadata["help"], _default(setting), setting.metadata["panel"], **more)
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
 
 
 def train(
     *,
-    nodes: Annotated[str | None, _option("--nodes", "Data", "A table of nodes, in place of GRAPH.")] = None,
-    config: Annotated[
-        Path | None, _option("--config", "Run", "A YAML file with settings; options override it.")
-    ] = None,
-    out: Annotated[Path | None, _option("--out", "Run", "The run folder.", "runs/DATASET-MODEL-...")] = None,
-    resume: Annotated[
-        bool, _option("--resume", "Run", "Continue the run in the run folder with its settings.")
-    ] = False,
-    threads: Annotated[int | None, _option("--threads", "Run", "Cores to use.", "all", min=1)] = None,
-    as_json: Annotated[bool, _option("--json", "Run", "Print one JSON object on stdout and nothing else.")] = False,
+    nodes: Annotated[str | None, _option("--nodes", "A table of nodes, in place of GRAPH.", panel="Data")] = None,
+    config: Annotated[Path | None, _option("--config", "A YAML file with settings; options override it.")] = None,
+    out: Annotated[Path | None, _option("--out", "The run folder.", "runs/DATASET-MODEL-...")] = None,
+    resume: Annotated[bool, _option("--resume", "Continue the run in the run folder with its settings.")] = False,
+    threads: Annotated[int | None, _option("--threads", "Cores to use.", "all", min=1)] = None,
+    as_json: Annotated[bool, _option("--json", "Print one JSON object on stdout and nothing else.")] = False,
     **options: Any,
 ) -> None:
     """Train a model and keep its best parameters in a run folder.

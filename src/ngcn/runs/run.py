@@ -29,6 +29,7 @@ from ngcn.files import atomic, remove_leftovers, write_json, write_text
 from ngcn.graph import Graph, load_dataset, quietly
 from ngcn.model import Card, Model
 from ngcn.nn import Network
+from ngcn.runs.signals import Signals, graceful
 from ngcn.text import mean_std
 from ngcn.training import HISTORY, Result, steps_taken
 
@@ -200,10 +201,12 @@ class Run:
         }
 
     @contextmanager
-    def kept_if_useful(self) -> Iterator[None]:
-        """While training: an error before any seed has something to keep removes what :meth:`start` made."""
+    def training(self) -> Iterator[Signals]:
+        """While seeds are trained, signals are only recorded. The end writes ``result.json`` of the run; an error
+        before any seed has something to keep removes what :meth:`start` made."""
         try:
-            yield
+            with graceful(self.folder) as signals:
+                yield signals
         except Exception:
             with suppress(OSError):  # a folder that is not empty stays
                 for seed in self.seeds:
@@ -212,6 +215,7 @@ class Run:
                     (self.folder / name).unlink()
                 self.folder.rmdir()
             raise
+        write_json(self.folder / "result.json", self.summary())
 
     def write_seed(self, result: Result) -> None:
         """Write a finished seed. ``result.json`` comes last: it says that the rest is complete."""
@@ -224,10 +228,6 @@ class Run:
         values = {name: getattr(result, name) for name in ("val", "test", *SCORES)}
         write_json(folder / "result.json", {**values, "weights_sha256": checksum})
         self.checkpoint(result.seed).unlink(missing_ok=True)
-
-    def finish(self) -> None:
-        """Write ``result.json`` of the run, once all seeds are finished."""
-        write_json(self.folder / "result.json", self.summary())
 
 
 def load_graph(config: Config) -> Graph:

@@ -7,6 +7,7 @@ import os
 import tempfile
 import threading
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -23,7 +24,7 @@ from ngcn.graph import Graph
 from ngcn.nn import Network
 from ngcn.ops.threads import threads_as_before
 from ngcn.runs.run import Run, default_folder
-from ngcn.runs.signals import Interrupted, Signals, deaf_to_signals, graceful
+from ngcn.runs.signals import Interrupted, Signals, deaf_to_signals
 from ngcn.training import Result, Step, fit, for_network
 
 POLL_SECONDS = 0.1
@@ -70,7 +71,7 @@ def train(
     run = Run.start(folder, config, graph, resume, network)
     if run.finished(seed):
         return run.result(seed)
-    with run.kept_if_useful(), graceful(run.folder) as signals:
+    with run.training() as signals:
 
         def step_done(step: Step) -> None:
             if on_step:
@@ -79,7 +80,6 @@ def train(
 
         result = fit(graph, config, seed, network=network, checkpoint=run.checkpoint(seed), on_step=step_done)
         run.write_seed(result)
-    run.finish()
     return result
 
 
@@ -106,8 +106,7 @@ def train_seeds(
         fit(graph, replace(config, steps=1), config.seed)
     run = Run.start(folder or default_folder(config, resume), config, graph, resume)
     workers = min(threads or len(os.sched_getaffinity(0)), config.seeds)
-    scratch_folder = tempfile.TemporaryDirectory(prefix="ngcn-")
-    with run.kept_if_useful(), graceful(run.folder) as signals, scratch_folder as scratch, threads_as_before():
+    with run.training() as signals, tempfile.TemporaryDirectory(prefix="ngcn-") as scratch, threads_as_before():
         board: Board = np.memmap(Path(scratch) / "board", np.float64, "w+", shape=(config.seeds + 1, 3))
         for row, seed in enumerate(run.seeds):
             if run.finished(seed):
@@ -120,7 +119,6 @@ def train_seeds(
                 for seed in run.seeds:
                     _train_seed(graph, run, seed, board)
         signals.check()
-    run.finish()
     return run
 
 
@@ -187,27 +185,24 @@ def _watch(board: Board, signals: Signals, on_progress: Callable[[np.ndarray], N
     An exception of ``on_progress`` stops it too, and is raised here.
     """
     over = threading.Event()
-    failed: list[Exception] = []
 
     def watch() -> None:
         try:
-            while not over.wait(POLL_SECONDS):
+            ended = False
+            while not ended:
+                ended = over.wait(POLL_SECONDS)
                 if signals.signum is not None:
                     board[-1] = 1
                 if on_progress:
                     on_progress(board[:-1])
-        except Exception as error:
-            failed.append(error)
+        except Exception:
             board[-1] = 1
+            raise
 
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        over.set()
-        watcher.join()
-        if failed:
-            raise failed[0]
-        if on_progress:
-            on_progress(board[:-1])
+    with ThreadPoolExecutor(1) as thread:
+        watching = thread.submit(watch)
+        try:
+            yield
+        finally:
+            over.set()
+            watching.result()
