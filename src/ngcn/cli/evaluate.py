@@ -84,11 +84,10 @@ def _evaluate_again(run: Run, graph: Graph, console: Console) -> None:
             table.add_row(str(seed), METRICS[name], *cells)
     console.print(table)
     result = run.folder / "result.json"
-    if all_same:
-        console.print(f"The weights give the scores of {result}.")
-        return
-    console.print(f"The weights do not give the scores of {result}: has a file or the graph changed?")
-    raise typer.Exit(1)
+    if not all_same:
+        console.print(f"The weights do not give the scores of {result}: has a file or the graph changed?")
+        raise typer.Exit(1)
+    console.print(f"The weights give the scores of {result}.")
 
 
 def _training_nodes(run: Run, graph: Graph) -> int:

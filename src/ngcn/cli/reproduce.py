@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -22,7 +20,6 @@ from ngcn.text import count
 
 if TYPE_CHECKING:
     from ngcn.experiments import Cell, Plan, Store
-    from ngcn.experiments.cost import Estimate
 
 WHAT = ("table2", "table3", "table4", "sensitivity", "noise", "attention", "tsne")
 TRUST_SECONDS = 120.0  # after this much work, the measured speed counts more than the estimate
@@ -71,7 +68,11 @@ def reproduce(
     estimate = Estimate(store, cells_of(list(EXPERIMENTS), Plan(DATASETS)), min(jobs, cores))
     total = f"{count(len(cells), 'training')}, {len(missing)} missing: {estimate(missing)} (estimated)"
     if dry_run:
-        _show_plan(names, plan, missing, estimate)
+        keys = {cell.key for cell in missing}
+        for name in names:
+            of_name = EXPERIMENTS[name].cells(plan)
+            own = [cell for cell in of_name if cell.key in keys]
+            print(f"{name}: {count(len(of_name), 'training')}, {len(own)} missing: {estimate(own)}")
         print(f"Total, without duplicates: {total}.")
         return
     failed: dict[str, str] = {}
@@ -131,16 +132,6 @@ def _trainable(missing: list[Cell]) -> list[Cell]:
     return able
 
 
-def _show_plan(names: list[str], plan: Plan, missing: list[Cell], estimate: Estimate) -> None:
-    from ngcn.experiments import EXPERIMENTS
-
-    keys = {cell.key for cell in missing}
-    for name in names:
-        cells = EXPERIMENTS[name].cells(plan)
-        own = [cell for cell in cells if cell.key in keys]
-        print(f"{name}: {count(len(cells), 'training')}, {len(own)} missing: {estimate(own)}")
-
-
 def _show_results(names: list[str], store: Store, plan: Plan) -> None:
     """Print the tables of the experiments, and the claims of the paper that can be judged already."""
     from ngcn.experiments import section_of
@@ -164,16 +155,34 @@ def _show_results(names: list[str], store: Store, plan: Plan) -> None:
 
 
 def _train(missing: list[Cell], store: Store, jobs: int, cores: int) -> dict[str, str]:
-    """Train the missing cells; returns the error messages of those that failed."""
+    """Train the missing cells; returns the error messages of those that failed.
+
+    A bar shows the finished cells, the best validation score and the time left.
+    """
     from ngcn.experiments import run
+    from ngcn.experiments.cost import duration, rough_seconds
     from ngcn.runs.signals import Interrupted, handled_by
+
+    work = {cell.key: rough_seconds(cell) for cell in missing}
+    total, started = sum(work.values()), time.monotonic()
+    finished, best = 0, (0.0, "")
 
     def stop(signum: int, frame: Any) -> NoReturn:
         raise Interrupted(signum, "run the same command again to continue")
 
+    def on_done(cell: Cell, outcome: dict[str, Any]) -> None:
+        nonlocal finished, best
+        finished += 1
+        work.pop(cell.key, None)
+        left, config = sum(work.values()), cell.setup.config
+        best = max(best, (outcome["val"], f"{title_of(config.model, config.recipe)} on {config.graph_name}"))
+        # The ratio of measured to estimated time; near 1 at first
+        pace = (cores * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
+        update(finished, f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / cores)} left")
+
     for dataset in {cell.setup.config.dataset for cell in missing}:
         fetch(dataset)  # once, before the processes start
-    with handled_by(stop), _progress(missing, cores) as on_done:
+    with handled_by(stop), _screen.bar("Training", len(missing)) as update:
         return run(missing, store, jobs, on_done)
 
 
@@ -188,26 +197,3 @@ def _check_writable(results: Path, page: Path) -> None:
     for folder in (results, page.parent):
         if not os.access(folder, os.W_OK):
             raise ConfigError(f"The folder {folder} is not writable; choose another --results.")
-
-
-@contextmanager
-def _progress(missing: list[Cell], cores: int) -> Iterator[Callable[[Cell, dict[str, Any]], None]]:
-    """A bar with the finished cells, the best validation score and the time left."""
-    from ngcn.experiments.cost import duration, rough_seconds
-
-    work = {cell.key: rough_seconds(cell) for cell in missing}
-    total, started = sum(work.values()), time.monotonic()
-    finished, best = 0, (0.0, "")
-    with _screen.bar("Training", len(missing)) as update:
-
-        def on_done(cell: Cell, outcome: dict[str, Any]) -> None:
-            nonlocal finished, best
-            finished += 1
-            work.pop(cell.key, None)
-            left, config = sum(work.values()), cell.setup.config
-            best = max(best, (outcome["val"], f"{title_of(config.model, config.recipe)} on {config.graph_name}"))
-            # The ratio of measured to estimated time; near 1 at first
-            pace = (cores * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
-            update(finished, f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / cores)} left")
-
-        yield on_done
