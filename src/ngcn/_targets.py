@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -14,67 +13,55 @@ from sklearn.utils.validation import column_or_1d
 from ngcn.errors import GraphError
 from ngcn.graph import UNKNOWN
 
+Targets = tuple[np.ndarray, np.ndarray, np.ndarray]
 
-@dataclass(frozen=True)
-class Targets:
+
+def read_targets(y: Any) -> Targets:
     """Class numbers (or a 0/1 matrix), a mask of the labelled nodes, and the label of each class number.
 
+    ``y`` has class names or numbers, and -1 for unlabelled; or it is a 0/1 matrix, with rows of -1. A y of only -1 and
+    1 has two classes: with -1 as unlabelled there would be only one.
+
     Example:
-        >>> targets = Targets.of(np.array(["cat", -1, "dog"], dtype=object))
-        >>> targets.labels, targets.known, targets.classes
+        >>> read_targets(np.array(["cat", -1, "dog"], dtype=object))
         (array([ 0, -1,  1]), array([ True, False,  True]), array(['cat', 'dog'], dtype=object))
     """
+    y = y.toarray() if sp.issparse(y) else np.asarray(y)
+    if y.ndim == 2 and y.shape[1] > 1:
+        return _read_matrix(y)
+    y = column_or_1d(y, warn=True)
+    known = np.asarray(y != UNKNOWN, dtype=bool)
+    if y.dtype.kind in "USO" and "-1" in y.tolist():
+        warnings.warn(
+            "The text '-1' in y is read as a class. For unlabelled nodes use the number -1 in an object array, "
+            "such as np.where(known, y.astype(object), -1).",
+            stacklevel=3,
+        )
+    if not known.any():
+        raise GraphError("y has no labels, only -1 for unlabelled; label nodes of at least two classes.")
+    check_classification_targets(np.array(y[known].tolist()))
+    if y.dtype.kind != "O" and (y[known] == 1).all():
+        known[:] = True  # -1 is the other class
+    classes, numbers = np.unique(y[known], return_inverse=True)
+    if len(classes) < 2:
+        raise GraphError(
+            f"y has labels of one class only, {classes.tolist()[0]!r}; label nodes of at least two classes."
+        )
+    labels = np.full(len(y), UNKNOWN)
+    labels[known] = numbers
+    return labels, known, classes
 
-    labels: np.ndarray
-    known: np.ndarray
-    classes: np.ndarray
 
-    @classmethod
-    def of(cls, y: Any) -> Targets:
-        """From class names or numbers with -1 for unlabelled, or from a 0/1 matrix with rows of -1.
-
-        A y of only -1 and 1 has two classes: with -1 as unlabelled there would be only one.
-        """
-        y = y.toarray() if sp.issparse(y) else np.asarray(y)
-        if y.ndim == 2 and y.shape[1] > 1:
-            return cls._of_matrix(y)
-        y = column_or_1d(y, warn=True)
-        known = unlabelled = np.ones(len(y), dtype=bool)
-        if y.dtype.kind not in "US":  # text is never -1
-            unlabelled = np.asarray(y == UNKNOWN, dtype=bool)
-            known = ~unlabelled
-        if y.dtype.kind in "USO" and "-1" in y.tolist():
-            warnings.warn(
-                "The text '-1' in y is read as a class. For unlabelled nodes use the number -1 in an object array, "
-                "such as np.where(known, y.astype(object), -1).",
-                stacklevel=3,
-            )
-        if not known.any():
-            raise GraphError("y has no labels, only -1 for unlabelled; label nodes of at least two classes.")
-        check_classification_targets(np.array(y[known].tolist()))
-        classes, numbers = np.unique(y[known], return_inverse=True)
-        if classes.tolist() == [1] and unlabelled.any() and y.dtype.kind != "O":
-            known = np.ones(len(y), dtype=bool)
-            classes, numbers = np.unique(y, return_inverse=True)
-        if len(classes) < 2:
-            raise GraphError(
-                f"y has labels of one class only, {classes.tolist()[0]!r}; label nodes of at least two classes."
-            )
-        labels = np.full(len(y), UNKNOWN)
-        labels[known] = numbers
-        return cls(labels, known, classes)
-
-    @classmethod
-    def _of_matrix(cls, y: np.ndarray) -> Targets:
-        known = ~(y == UNKNOWN).all(axis=1)
-        if not known.any():
-            raise GraphError("y has no labels, only rows of -1 for unlabelled; label some nodes.")
-        if not np.isin(y[known], (0, 1)).all():
-            kind = type_of_target(y[known])
-            raise ValueError(
-                f"Unknown label type: {kind}. A y of several columns must be zeros and ones, one column per class."
-            )
-        return cls(np.where(known[:, None], y, 0), known, np.arange(y.shape[1]))
+def _read_matrix(y: np.ndarray) -> Targets:
+    known = ~(y == UNKNOWN).all(axis=1)
+    if not known.any():
+        raise GraphError("y has no labels, only rows of -1 for unlabelled; label some nodes.")
+    if not np.isin(y[known], (0, 1)).all():
+        raise ValueError(
+            f"Unknown label type: {type_of_target(y[known])}. A y of several columns must be zeros and ones, one "
+            "column per class."
+        )
+    return np.where(known[:, None], y, 0), known, np.arange(y.shape[1])
 
 
 def check_not_missing(y: Any) -> None:

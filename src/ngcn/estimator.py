@@ -14,7 +14,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from ngcn._targets import Targets, check_not_missing, part_of_each_class
+from ngcn._targets import check_not_missing, part_of_each_class, read_targets
 from ngcn.checks import choice
 from ngcn.config import Config
 from ngcn.data.knn import Neighbours
@@ -211,9 +211,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
     def _check_graph(self, graph: Graph) -> Graph:
         if not graph.train.any() or graph.classes < 2:
             raise GraphError(f"The graph {graph.name!r} must have training nodes and at least two classes.")
-        validate_data(
-            self, graph.features, accept_sparse="csr"
-        )  # sets n_features_in_, and removes the names of an earlier fit
+        validate_data(self, graph.features, accept_sparse="csr")  # sets n_features_in_, removes names of an earlier fit
         if graph.feature_names != tuple(map(str, range(self.n_features_in_))):
             self.feature_names_in_ = np.array(graph.feature_names, dtype=object)
         self.classes_ = np.arange(graph.classes)
@@ -222,11 +220,10 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
     def _make_graph(self, X: Any, y: Any, adjacency: Any, config: Config) -> Graph:
         check_not_missing(y)
         X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
-        targets = Targets.of(y)
-        self.classes_ = targets.classes
-        none = np.zeros(len(targets.known), dtype=bool)
+        labels, known, self.classes_ = read_targets(y)
+        none = np.zeros(len(known), dtype=bool)
         edges = sp.csr_array((len(none), len(none))) if adjacency is None else adjacency
-        graph = Graph(edges, X, targets.labels, targets.known, none, none)
+        graph = Graph(edges, X, labels, known, none, none)
         if adjacency is None:
             unchanged = self.features == "auto" and _one_unit(graph.features)
             self._place = Preparation("none") if unchanged else prepare(graph, config)

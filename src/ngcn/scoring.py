@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from torch import Tensor
-from torch.nn.functional import binary_cross_entropy_with_logits
-from torch.nn.functional import cross_entropy as categorical_cross_entropy
+from torch.nn import functional
 
 
 def metric_of(multilabel: bool) -> str:
@@ -20,8 +19,8 @@ def probabilities(logits: Tensor, multilabel: bool) -> Tensor:
 def cross_entropy(logits: Tensor, labels: Tensor) -> Tensor:
     """The mean cross entropy for ``(nodes,)`` labels, the mean binary cross entropy for ``(nodes, classes)``."""
     if labels.ndim == 1:
-        return categorical_cross_entropy(logits, labels)
-    return binary_cross_entropy_with_logits(logits, labels)
+        return functional.cross_entropy(logits, labels)
+    return functional.binary_cross_entropy_with_logits(logits, labels)
 
 
 def scores(logits: Tensor, labels: Tensor) -> dict[str, float]:

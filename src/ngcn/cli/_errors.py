@@ -8,7 +8,7 @@ import signal
 import sys
 from dataclasses import fields
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import typer
 from typer.core import TyperGroup
@@ -34,23 +34,22 @@ class Verbs(TyperGroup):
         try:
             return super().invoke(ctx)
         except KeyboardInterrupt as stop:
-            message, signum = str(stop) or "Stopped.", getattr(stop, "signum", signal.SIGINT)
-            if folder := getattr(stop, "folder", None):
-                name = signal.Signals(signum).name
-                message = f"Stopped by {name}; continue with `ngcn train --resume --out {folder}`."
-            _fail(message, 128 + signum)
+            folder = getattr(stop, "folder", None)
+            _print((str(stop) or "Stopped.").replace("`resume=True`", f"`ngcn train --resume --out {folder}`"))
+            raise typer.Exit(128 + getattr(stop, "signum", signal.SIGINT)) from None
         except BrokenPipeError:
             raise  # typer handles it
         except NGCNError as error:
-            _fail(str(error), USER_ERROR)
+            _print(str(error))
         except OSError as error:
-            _fail(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.", USER_ERROR)
+            _print(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.")
         except (MemoryError, RuntimeError) as error:  # torch raises a RuntimeError
             if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
                 raise
-            _fail("Not enough memory; try fewer `powers` or `replicas`, or fewer `hidden` units.", USER_ERROR)
+            _print("Not enough memory; try fewer `powers` or `replicas`, or fewer `hidden` units.")
         finally:
             notes.removeHandler(printer)
+        raise typer.Exit(USER_ERROR)
 
     def main(self, *args: Any, **extra: Any) -> Any:
         try:
@@ -58,12 +57,10 @@ class Verbs(TyperGroup):
         except Exception as error:
             if not hasattr(error, "format_message"):  # a usage error, such as an unknown option
                 raise
-            if type(error).__name__ == "NoArgsIsHelpError":  # has printed the help
-                sys.exit(USER_ERROR)
-            context = getattr(error, "ctx", None)
-            message = error.format_message()
-            end = "" if message.endswith((".", "?")) else "."
-            _print(f"{message}{end} See `{context.command_path if context else 'ngcn'} --help`.")
+            if type(error).__name__ != "NoArgsIsHelpError":  # which has printed the help
+                context, message = getattr(error, "ctx", None), error.format_message()
+                end = "" if message.endswith((".", "?")) else "."
+                _print(f"{message}{end} See `{context.command_path if context else 'ngcn'} --help`.")
             sys.exit(USER_ERROR)
         sys.exit(code if isinstance(code, int) else 0)
 
@@ -102,11 +99,6 @@ class _Printer(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         _print(record.getMessage())
-
-
-def _fail(message: str, code: int) -> NoReturn:
-    _print(message)
-    raise typer.Exit(code)
 
 
 def _print(message: str) -> None:

@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     import numpy as np
 
     from ngcn.config import Config
-    from ngcn.experiments.claims import Verdict
-    from ngcn.experiments.section import Section
     from ngcn.runs import Run
 
 BAR = 32  # characters of the longest bar
@@ -29,6 +27,11 @@ LINE_SECONDS = 30.0  # between two lines of progress without a terminal
 def note(text: str) -> None:
     """A line on stderr."""
     Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
+
+
+def right(*columns: str) -> list[Column]:
+    """Columns of a table that are aligned to the right."""
+    return [Column(name, justify="right") for name in columns]
 
 
 def _seldom() -> Callable[[str], None]:
@@ -99,17 +102,21 @@ def show(run: Run) -> None:
     """Print the scores, the scale weights and the run folder."""
     results = [run.scores(seed) for seed in run.seeds]
     console = Console(highlight=False, markup=False)
-    console.print()
-    console.print(_title(run.config), style="bold")
+    console.print(f"\n{_title(run.config)}", style="bold")
     console.print(_scores(run, results))
-    if weights := run.summary()["scale_weights"]:
-        _show_scale_weights(console, run.config.powers, weights, len(results))
-    if len(results) == 1 and not run.config.is_baseline:
-        console.print(f"{results[0]['stopped']} Best step: {results[0]['best_step']}.", soft_wrap=True)
-    else:
+    several = f"{len(results)} seeds" if len(results) > 1 else ""
+    weights = run.summary()["scale_weights"] or []
+    if len(weights) > 1:
+        console.print("Scale weights, one per power of Â" + (several and f", mean of {several}"))
+        for power, weight in zip(run.config.powers, weights, strict=True):
+            bar = "█" * round(BAR * weight / max(weights))
+            console.print(f"  Â^{power}  ", Text(f"{bar:<{BAR}}", "cyan"), f"  {weight:.3f}", sep="")
+    if several or run.config.is_baseline:
         divergence(run)
-    summed = f", summed over {len(results)} seeds" if len(results) > 1 else ""
-    console.print(f"{sum(r['seconds'] for r in results):.1f} s of training{summed}.")
+    else:
+        console.print(f"{results[0]['stopped']} Best step: {results[0]['best_step']}.", soft_wrap=True)
+    seconds = sum(result["seconds"] for result in results)
+    console.print(f"{seconds:.1f} s of training{several and f', summed over {several}'}.")
     console.print("Run folder:", Text(str(run.folder), "bold"), soft_wrap=True)
 
 
@@ -121,50 +128,15 @@ def divergence(run: Run) -> None:
 
 
 def _scores(run: Run, results: Sequence[dict[str, Any]]) -> Table:
-    table = Table("", *(Column(name, justify="right") for name in ("Validation", "Test")))
+    table = Table("", *right("Validation", "Test"))
     for name in results[0]["val_scores"]:
         title = METRICS[name] if len(results) == 1 else f"{METRICS[name]}, mean of {len(results)} seeds"
-        table.add_row(
-            title, *(_percent([r[split].get(name) for r in results]) for split in ("val_scores", "test_scores"))
-        )
+        val, test = ([result[f"{split}_scores"].get(name) for result in results] for split in ("val", "test"))
+        table.add_row(title, _percent(val), _percent(test))
     if len(results) > 1:
         best = run.scores(run.best_seed)
         table.add_row(f"Best validation: seed {run.best_seed}", _percent([best["val"]]), _percent([best["test"]]))
     return table
-
-
-def _show_scale_weights(console: Console, powers: Sequence[int], weights: Sequence[float], seeds: int) -> None:
-    if len(weights) < 2:
-        return
-    console.print(f"Scale weights, one per power of Â{f', mean of {seeds} seeds' if seeds > 1 else ''}")
-    for power, weight in zip(powers, weights, strict=True):
-        bar = "█" * round(BAR * weight / max(weights))
-        console.print(f"  Â^{power}  ", Text(f"{bar:<{BAR}}", "cyan"), f"  {weight:.3f}", sep="")
-
-
-def section(found: Section) -> None:
-    """Print the tables of an experiment."""
-    from ngcn.experiments import section as parts
-
-    console = Console(highlight=False, markup=False)
-    console.print()
-    console.print(f"{found.title} ({found.done} of {found.cells} trainings)", style="bold")
-    for part in found.parts:
-        if isinstance(part, parts.Table):
-            console.print()
-            console.print(part.shown())
-
-
-def claims(judged: Sequence[Verdict]) -> None:
-    """Print the claims of the paper that can be judged already."""
-    known = [verdict for verdict in judged if verdict.held is not None]
-    if known:
-        console = Console(highlight=False, markup=False)
-        console.print()
-        console.print("Claims of the paper", style="bold")
-        for verdict in known:
-            console.print(f"{verdict.word}: {verdict.claim}", soft_wrap=True)
-        console.print()
 
 
 def _title(config: Config) -> str:

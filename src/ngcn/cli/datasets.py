@@ -24,9 +24,7 @@ def datasets(context: typer.Context) -> None:
     from ngcn.data.catalog import DATASETS, whereabouts
 
     console = Console(highlight=False)
-    table = Table(title="Datasets")
-    for column in ("Name", "Nodes", "Edges", "Features", "Classes", "Here?"):
-        table.add_column(column, justify="left" if column in ("Name", "Here?") else "right")
+    table = Table("Name", *_screen.right("Nodes", "Edges", "Features", "Classes"), "Here?", title="Datasets")
     for dataset in DATASETS.values():
         sizes = (f"{size:,}" for size in (dataset.nodes, dataset.edges, dataset.features, dataset.classes))
         table.add_row(dataset.name, *sizes, whereabouts(dataset)[0])

@@ -21,9 +21,7 @@ if TYPE_CHECKING:
 
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
-    graph: Annotated[
-        str | None, typer.Argument(metavar="[GRAPH]", help="Another graph, with labels.", show_default=False)
-    ] = None,
+    graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help="Another graph, with labels.")] = None,
     edges: Annotated[str | None, typer.Option(help="The table of edges, where GRAPH is a table of nodes.")] = None,
     feature_table: Annotated[str | None, typer.Option(help="The table of sparse features beside it.")] = None,
 ) -> None:
@@ -38,19 +36,20 @@ def evaluate(
 
         opened = Run.open(run)
     console = Console(highlight=False, markup=False, soft_wrap=True)
+    known = graph_of(opened, graph, edges, feature_table)
     if graph is None:
-        check_alone(edges, feature_table)
-        _evaluate_again(opened, console)
+        _evaluate_again(opened, known, console)
     else:
-        _evaluate_new(
-            opened, opened.model().read_graph(graph, edges=edges, feature_table=feature_table), graph, console
-        )
+        _evaluate_new(opened, known, graph, console)
 
 
-def check_alone(*files: str | None) -> None:
-    """Raise an error for tables of edges or features without a graph."""
-    if any(files):
+def graph_of(run: Run, path: str | None, edges: str | None, feature_table: str | None) -> Graph:
+    """The graph of the run, or another one to use its model on."""
+    if path is not None:
+        return run.model().read_graph(path, edges=edges, feature_table=feature_table)
+    if edges or feature_table:
         raise ConfigError("`edges` and `feature_table` belong to another GRAPH; name its table of nodes too.")
+    return run.graph()
 
 
 def _evaluate_new(run: Run, graph: Graph, path: str, console: Console) -> None:
@@ -71,9 +70,9 @@ def _evaluate_new(run: Run, graph: Graph, path: str, console: Console) -> None:
     console.print(table)
 
 
-def _evaluate_again(run: Run, console: Console) -> None:
+def _evaluate_again(run: Run, graph: Graph, console: Console) -> None:
     """The scores of every seed on the graph of the run, compared with the stored ones."""
-    graph, all_same = run.graph(), True
+    all_same = True
     table = Table("Seed", "Score", "Validation", "Test", "Same as stored")
     for seed in run.seeds:
         found, stored = run.model(seed).evaluate(graph, "val", "test"), run.scores(seed)
@@ -85,11 +84,10 @@ def _evaluate_again(run: Run, console: Console) -> None:
             table.add_row(str(seed), METRICS[name], *cells)
     console.print(table)
     result = run.folder / "result.json"
-    if all_same:
-        console.print(f"The weights give the scores of {result}.")
-        return
-    console.print(f"The weights do not give the scores of {result}: has a file or the graph changed?")
-    raise typer.Exit(1)
+    if not all_same:
+        console.print(f"The weights do not give the scores of {result}: has a file or the graph changed?")
+        raise typer.Exit(1)
+    console.print(f"The weights give the scores of {result}.")
 
 
 def _training_nodes(run: Run, graph: Graph) -> int:

@@ -49,8 +49,7 @@ def explain(
 
 def _show_prediction(why: Explanation, console: Console) -> None:
     truth = "" if why.truth is None else f" (true: {', '.join(why.truth) or 'none'})"
-    console.print()
-    console.print(f"Node {why.node}: {why.label}, {percent(why.probability, 1)}{truth}", style="bold")
+    console.print(f"\nNode {why.node}: {why.label}, {percent(why.probability, 1)}{truth}", style="bold")
     ranked = sorted(why.probabilities.items(), key=lambda item: -item[1])
     place = [name for name, _ in ranked].index(why.label)
     for which, classes in (("More probable", ranked[:place]), ("Next", ranked[place + 1 :])):
@@ -61,8 +60,8 @@ def _show_prediction(why: Explanation, console: Console) -> None:
 def _show_votes(why: Explanation, console: Console) -> None:
     console.print("\nVotes: the contributions of the powers of Â.", style="bold")
     largest = max(abs(vote.contribution) for vote in why.votes) or 1.0
-    weighted = why.score_is == "probability"
-    table = _table("Power", *(("Weight", "Probability") if weighted else ()), "Contribution", "", left=("Power", ""))
+    columns = ("Weight", "Probability", "Contribution") if why.score_is == "probability" else ("Contribution",)
+    table = Table("Power", *_screen.right(*columns), "")
     for vote in why.votes:
         bar = "█" * round(_screen.BAR / 2 * abs(vote.contribution) / largest)
         power = "all" if vote.power is None else f"Â^{vote.power}"
@@ -84,8 +83,8 @@ def _show_votes(why: Explanation, console: Console) -> None:
 
 def _show_neighbours(why: Explanation, console: Console) -> None:
     console.print("\nNeighbours: the nodes whose features count, by distance.", style="bold")
-    table = _table("Distance", "Node", "Points", "Without it", left=("Node",))
-    shown = 1 + max((place for place, ring in enumerate(why.rings) if _counts(ring.points)), default=0)
+    table = Table(*_screen.right("Distance"), "Node", *_screen.right("Points", "Without it"))
+    shown = 1 + max((place for place, ring in enumerate(why.rings) if abs(ring.points) >= NEGLIGIBLE), default=0)
     for ring in why.rings[:shown]:
         for row in _rows(ring):
             table.add_row(*row)
@@ -106,7 +105,7 @@ def _rows(ring: Ring) -> list[tuple[str, str, str, str]]:
     named = [(u, _points(u.points), percent(u.without or 0, 1)) for u in ring.strongest]
     if ring.distance == 0:
         return [(distance, "the node itself", points, without) for _, points, without in named]
-    named = [row for row in named if _counts(row[0].points)]
+    named = [row for row in named if abs(row[0].points) >= NEGLIGIBLE]
     if ring.nodes == 1:
         return [(distance, str(u.id), points, without) for u, points, without in named]
     total = (distance, f"all {ring.nodes} together", _points(ring.points), "")
@@ -115,7 +114,7 @@ def _rows(ring: Ring) -> list[tuple[str, str, str, str]]:
 
 def _show_features(why: Explanation, console: Console) -> None:
     console.print("\nFeatures: those that count, at the node and around it.", style="bold")
-    table = _table("Feature", "Points", "Its own", "Without it", left=("Feature",))
+    table = Table("Feature", *_screen.right("Points", "Its own", "Without it"))
     for feature in why.features:
         without = percent(feature.without or 0, 1)
         table.add_row(feature.name, _points(feature.points), _points(feature.own), without)
@@ -126,16 +125,5 @@ def _show_features(why: Explanation, console: Console) -> None:
     )
 
 
-def _table(*columns: str, left: tuple[str, ...]) -> Table:
-    table = Table()
-    for column in columns:
-        table.add_column(column, justify="left" if column in left else "right")
-    return table
-
-
-def _counts(points: float) -> bool:
-    return abs(points) >= NEGLIGIBLE
-
-
 def _points(points: float) -> str:
-    return f"{100 * points:+.2f}" if _counts(points) else "0.00"
+    return f"{100 * points:+.2f}" if abs(points) >= NEGLIGIBLE else "0.00"

@@ -10,7 +10,7 @@ import typer
 
 from ngcn.cli import _screen
 from ngcn.cli._errors import check_place
-from ngcn.cli.evaluate import check_alone
+from ngcn.cli.evaluate import graph_of
 from ngcn.errors import ConfigError
 from ngcn.files import atomic
 
@@ -24,7 +24,7 @@ _GRAPH = "A graph to predict, such as a folder; the run's own if not given."
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
     out: Annotated[Path, typer.Option(help="The file to write: .csv, .tsv, .parquet or .json.")],
-    graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help=_GRAPH, show_default=False)] = None,
+    graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help=_GRAPH)] = None,
     everything: Annotated[bool, typer.Option("--all", help="All nodes, not only those without a label.")] = False,
     threshold: Annotated[
         float, typer.Option(min=0, max=1, help="For multi-label: the least probability of a predicted label.")
@@ -52,14 +52,10 @@ def predict(
         model = opened.model()
         if threshold != 0.5 and not model.multilabel:
             raise ConfigError(f"{run} predicts one label per node, so --threshold does not apply.")
-        if graph is None:
-            check_alone(edges, feature_table)
-            known = opened.graph()
-        else:
-            known = model.read_graph(graph, edges=edges, feature_table=feature_table)
-        nodes = known.unlabelled
-        table = predictions(model, known, nodes=None if everything or not nodes.any() else nodes, threshold=threshold)
-    if not everything and not nodes.any():
+        known = graph_of(opened, graph, edges, feature_table)
+        nodes = None if everything or not known.unlabelled.any() else known.unlabelled
+        table = predictions(model, known, nodes=nodes, threshold=threshold)
+    if nodes is None and not everything:
         _screen.note(f"All nodes of {known.name} have labels, so all are predicted.")
     write(table, out, model.multilabel)
     _screen.note(f"{len(table)} predictions of seed {opened.best_seed} in {out}")
@@ -71,9 +67,8 @@ def write(table: pd.DataFrame, out: Path, multilabel: bool) -> None:
         if out.suffix.lower() == ".parquet":
             table.to_parquet(temporary, index=False)
         elif out.suffix.lower() == ".json":
-            temporary.write_text(
-                json.dumps(_records(table, multilabel), indent=1, allow_nan=False) + "\n", encoding="utf-8"
-            )
+            text = json.dumps(_records(table, multilabel), indent=1, allow_nan=False)
+            temporary.write_text(text + "\n", encoding="utf-8")
         else:
             separator = "\t" if out.suffix.lower() == ".tsv" else ","
             table.to_csv(temporary, sep=separator, index=False, float_format="%.6g", lineterminator="\n")
@@ -81,7 +76,6 @@ def write(table: pd.DataFrame, out: Path, multilabel: bool) -> None:
 
 def _records(table: pd.DataFrame, multilabel: bool) -> list[dict[str, Any]]:
     """One object per node. Several labels become a list, the probabilities an object."""
-    records = table.to_dict("records")
     return [
         {
             "id": row["id"],
@@ -89,5 +83,5 @@ def _records(table: pd.DataFrame, multilabel: bool) -> list[dict[str, Any]]:
             "confidence": row["confidence"],
             "probabilities": {str(key).removeprefix("p_"): p for key, p in row.items() if str(key).startswith("p_")},
         }
-        for row in records
+        for row in table.to_dict("records")
     ]

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+from rich.console import Console
 
 from ngcn.cli import _screen
+from ngcn.data.catalog import DATASETS as CATALOG
+from ngcn.data.catalog import fetch, whereabouts
 from ngcn.errors import ConfigError
+from ngcn.registry import title_of
 from ngcn.text import count
 
 if TYPE_CHECKING:
     from ngcn.experiments import Cell, Plan, Store
-    from ngcn.experiments.cost import Estimate
 
 WHAT = ("table2", "table3", "table4", "sensitivity", "noise", "attention", "tsne")
 TRUST_SECONDS = 120.0  # after this much work, the measured speed counts more than the estimate
@@ -27,17 +28,13 @@ TRUST_SECONDS = 120.0  # after this much work, the measured speed counts more th
 def reproduce(
     what: Annotated[list[str], typer.Argument(metavar="WHAT", help=f"One or more of {', '.join(WHAT)}, or all.")],
     datasets: Annotated[
-        str | None,
-        typer.Option(help="Datasets, separated by commas [dim](citeseer,cora,pubmed)[/dim].", show_default=False),
+        str | None, typer.Option(help="Datasets, separated by commas [dim](citeseer,cora,pubmed)[/dim].")
     ] = None,
     seeds: Annotated[
-        int | None,
-        typer.Option(min=1, help="Seeds per configuration [dim](the paper's number)[/dim].", show_default=False),
+        int | None, typer.Option(min=1, help="Seeds per configuration [dim](the paper's number)[/dim].")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Train few seeds and few configurations.")] = False,
-    jobs: Annotated[
-        int | None, typer.Option(min=1, help="Parallel trainings [dim](one per core)[/dim].", show_default=False)
-    ] = None,
+    jobs: Annotated[int | None, typer.Option(min=1, help="Parallel trainings [dim](one per core)[/dim].")] = None,
     results: Annotated[
         Path, typer.Option(file_okay=False, help="The folder of the results. The page is written next to it, as .md.")
     ] = Path("results"),
@@ -71,7 +68,11 @@ def reproduce(
     estimate = Estimate(store, cells_of(list(EXPERIMENTS), Plan(DATASETS)), min(jobs, cores))
     total = f"{count(len(cells), 'training')}, {len(missing)} missing: {estimate(missing)} (estimated)"
     if dry_run:
-        _show_plan(names, plan, missing, estimate)
+        keys = {cell.key for cell in missing}
+        for name in names:
+            of_name = EXPERIMENTS[name].cells(plan)
+            own = [cell for cell in of_name if cell.key in keys]
+            print(f"{name}: {count(len(of_name), 'training')}, {len(own)} missing: {estimate(own)}")
         print(f"Total, without duplicates: {total}.")
         return
     failed: dict[str, str] = {}
@@ -84,7 +85,9 @@ def reproduce(
         failed = _train(missing, store, jobs, estimate.cores)
     store.write_summary()
     write_page(page, store, Plan(_datasets(None)))  # the whole page, whatever WHAT is
-    _show_results(names, store, plan, failed)
+    _show_results(names, store, plan)
+    for name, why in failed.items():
+        _screen.note(f"{name} failed: {why}")
     print(f"Results: {page}")
     raise typer.Exit(1 if failed else 0)
 
@@ -105,8 +108,6 @@ def _paths(results: Path) -> tuple[Path, Path]:
 
 def _datasets(text: str | None) -> tuple[str, ...]:
     """The datasets in a comma-separated list; without one, all that are available."""
-    from ngcn.data.catalog import DATASETS as CATALOG
-    from ngcn.data.catalog import fetch, whereabouts
     from ngcn.experiments.grid import CITATION, DATASETS
 
     if text is None:
@@ -131,36 +132,57 @@ def _trainable(missing: list[Cell]) -> list[Cell]:
     return able
 
 
-def _show_plan(names: list[str], plan: Plan, missing: list[Cell], estimate: Estimate) -> None:
-    from ngcn.experiments import EXPERIMENTS
-
-    keys = {cell.key for cell in missing}
-    for name in names:
-        cells = EXPERIMENTS[name].cells(plan)
-        own = [cell for cell in cells if cell.key in keys]
-        print(f"{name}: {count(len(cells), 'training')}, {len(own)} missing: {estimate(own)}")
-
-
-def _show_results(names: list[str], store: Store, plan: Plan, failed: dict[str, str]) -> None:
+def _show_results(names: list[str], store: Store, plan: Plan) -> None:
+    """Print the tables of the experiments, and the claims of the paper that can be judged already."""
     from ngcn.experiments import section_of
     from ngcn.experiments.claims import verdicts
+    from ngcn.experiments.section import Table
 
+    console = Console(highlight=False, markup=False)
     for name in names:
-        _screen.section(section_of(name, store, plan))
-    _screen.claims([verdict for verdict in verdicts(store, plan) if verdict.experiment in names])
-    for name, why in failed.items():
-        _screen.note(f"{name} failed: {why}")
+        section = section_of(name, store, plan)
+        console.print(f"\n{section.title} ({section.done} of {section.cells} trainings)", style="bold")
+        for part in section.parts:
+            if isinstance(part, Table):
+                console.print()
+                console.print(part.shown())
+    judged = [claim for claim in verdicts(store, plan) if claim.experiment in names and claim.held is not None]
+    if judged:
+        console.print("\nClaims of the paper", style="bold")
+        for verdict in judged:
+            console.print(f"{verdict.word}: {verdict.claim}", soft_wrap=True)
+        console.print()
 
 
 def _train(missing: list[Cell], store: Store, jobs: int, cores: int) -> dict[str, str]:
-    """Train the missing cells; returns the error messages of those that failed."""
-    from ngcn.data.catalog import fetch
+    """Train the missing cells; returns the error messages of those that failed.
+
+    A bar shows the finished cells, the best validation score and the time left.
+    """
     from ngcn.experiments import run
-    from ngcn.runs.signals import at_once
+    from ngcn.experiments.cost import duration, rough_seconds
+    from ngcn.runs.signals import Interrupted, handled_by
+
+    work = {cell.key: rough_seconds(cell) for cell in missing}
+    total, started = sum(work.values()), time.monotonic()
+    finished, best = 0, (0.0, "")
+
+    def stop(signum: int, frame: Any) -> NoReturn:
+        raise Interrupted(signum, "run the same command again to continue")
+
+    def on_done(cell: Cell, outcome: dict[str, Any]) -> None:
+        nonlocal finished, best
+        finished += 1
+        work.pop(cell.key, None)
+        left, config = sum(work.values()), cell.setup.config
+        best = max(best, (outcome["val"], f"{title_of(config.model, config.recipe)} on {config.graph_name}"))
+        # The ratio of measured to estimated time; near 1 at first
+        pace = (cores * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
+        update(finished, f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / cores)} left")
 
     for dataset in {cell.setup.config.dataset for cell in missing}:
         fetch(dataset)  # once, before the processes start
-    with at_once("run the same command again to continue"), _progress(missing, cores) as on_done:
+    with handled_by(stop), _screen.bar("Training", len(missing)) as update:
         return run(missing, store, jobs, on_done)
 
 
@@ -175,27 +197,3 @@ def _check_writable(results: Path, page: Path) -> None:
     for folder in (results, page.parent):
         if not os.access(folder, os.W_OK):
             raise ConfigError(f"The folder {folder} is not writable; choose another --results.")
-
-
-@contextmanager
-def _progress(missing: list[Cell], cores: int) -> Iterator[Callable[[Cell, dict[str, Any]], None]]:
-    """A bar with the finished cells, the best validation score and the time left."""
-    from ngcn.experiments.cost import duration, rough_seconds
-    from ngcn.registry import title_of
-
-    work = {cell.key: rough_seconds(cell) for cell in missing}
-    total, started = sum(work.values()), time.monotonic()
-    finished, best = 0, (0.0, "")
-    with _screen.bar("Training", len(missing)) as update:
-
-        def on_done(cell: Cell, outcome: dict[str, Any]) -> None:
-            nonlocal finished, best
-            finished += 1
-            work.pop(cell.key, None)
-            left, config = sum(work.values()), cell.setup.config
-            best = max(best, (outcome["val"], f"{title_of(config.model, config.recipe)} on {config.graph_name}"))
-            # The ratio of measured to estimated time; near 1 at first
-            pace = (cores * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
-            update(finished, f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / cores)} left")
-
-        yield on_done

@@ -25,30 +25,28 @@ if TYPE_CHECKING:
 _GRAPH = "cora, citeseer, ... (see `ngcn datasets`), or a folder or file of your own: docs/own-data.md."
 
 
-def _option(flag: str, panel: str, help: str, default: str = "", **more: Any) -> Any:
+def _option(flag: str, help: str, default: str = "", panel: str = "Run", **more: Any) -> Any:
     shown = f" [dim]({default})[/dim]" if default else ""
     return typer.Option(flag, rich_help_panel=panel, help=help + shown, show_default=False, **more)
 
 
 def _default(setting: Field) -> str:
     """The default to show for a setting; that of the default model if models differ."""
-    value, own = setting.default, MODELS[DEFAULT_MODEL].defaults
-    if setting.name in SHARED:
-        value = own.get(setting.name, SHARED[setting.name])
-        differs = any(
-            setting.name in spec.defaults and spec.defaults[setting.name] != value for spec in MODELS.values()
-        )
-        return "never" if value is None else f"{DEFAULT_MODEL}: {value}" if differs else _plain(value)
-    return "" if value in (None, ()) else _plain(value)
-
-
-def _plain(value: Any) -> str:
-    return {True: "yes", False: "no"}[value] if isinstance(value, bool) else str(value)
+    name, value = setting.name, setting.default
+    if name in SHARED:
+        value = MODELS[DEFAULT_MODEL].defaults.get(name, SHARED[name])
+        if value is None:
+            return "never"
+        if any(spec.defaults.get(name, value) != value for spec in MODELS.values()):
+            return f"{DEFAULT_MODEL}: {value}"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return "" if value in (None, ()) else str(value)
 
 
 def _parameter(setting: Field, kind: Any) -> Parameter:
     """A setting of `Config` as an option of the same name, help and default; None if it is not given."""
-    name, panel, more = setting.name, setting.metadata["panel"], {}
+    name, more = setting.name, {}
     flag = f"--{name.replace('_', '-')}"
     if name == "settings":
         flag, kind, more = "--set", list[str], {"metavar": "NAME=VALUE"}
@@ -58,22 +56,18 @@ def _parameter(setting: Field, kind: Any) -> Parameter:
         kind, more = list[str], {"metavar": "COL"}
     elif kind is bool:
         flag += f"/--no-{name}"
-    option = _option(flag, panel, setting.metadata["help"], _default(setting), **more)
+    option = _option(flag, setting.metadata["help"], _default(setting), setting.metadata["panel"], **more)
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
 
 
 def train(
     *,
-    nodes: Annotated[str | None, _option("--nodes", "Data", "A table of nodes, in place of GRAPH.")] = None,
-    config: Annotated[
-        Path | None, _option("--config", "Run", "A YAML file with settings; options override it.")
-    ] = None,
-    out: Annotated[Path | None, _option("--out", "Run", "The run folder.", "runs/DATASET-MODEL-...")] = None,
-    resume: Annotated[
-        bool, _option("--resume", "Run", "Continue the run in the run folder with its settings.")
-    ] = False,
-    threads: Annotated[int | None, _option("--threads", "Run", "Cores to use.", "all", min=1)] = None,
-    as_json: Annotated[bool, _option("--json", "Run", "Print one JSON object on stdout and nothing else.")] = False,
+    nodes: Annotated[str | None, _option("--nodes", "A table of nodes, in place of GRAPH.", panel="Data")] = None,
+    config: Annotated[Path | None, _option("--config", "A YAML file with settings; options override it.")] = None,
+    out: Annotated[Path | None, _option("--out", "The run folder.", "runs/DATASET-MODEL-...")] = None,
+    resume: Annotated[bool, _option("--resume", "Continue the run in the run folder with its settings.")] = False,
+    threads: Annotated[int | None, _option("--threads", "Cores to use.", "all", min=1)] = None,
+    as_json: Annotated[bool, _option("--json", "Print one JSON object on stdout and nothing else.")] = False,
     **options: Any,
 ) -> None:
     """Train a model and keep its best parameters in a run folder.
@@ -83,13 +77,14 @@ def train(
     given = _given(nodes, options)
     settings = _settings(given, config, out, resume)
     with _screen.busy("Loading torch"):
-        from ngcn.runs import Run, load_graph, train_seeds
+        from ngcn.runs import Run, default_folder, load_graph, train_seeds
 
-    if resume:
-        settings, out = _resumed(settings, given, config, out)
+    if resume and not out:
+        out = default_folder(settings, resume=True)
+        settings = _settings(given, config, out, resume)
     if out:
         Run.check(out, settings, resume)  # before anything that takes time
-        if (out / "config.yaml").exists():
+        if resume:
             _announce(Run(out, settings))
     with _screen.busy(f"Loading {settings.graph_name}"):
         graph = load_graph(settings)
@@ -132,15 +127,16 @@ def _given(nodes: str | None, options: dict[str, Any]) -> dict[str, Any]:
         raise ConfigError("Give a graph or `nodes`, not both.")
     if nodes:
         given["dataset"] = str(Path(nodes).absolute())
-    if "powers" in given:
-        given["powers"] = _powers(given["powers"])
+    if "powers" in given:  # 6 stands for 0 to 5, and 0,1,4 is a list; `Config` reports anything else
+        text = given["powers"]
+        given["powers"] = parse_value(f"[{text}]" if "," in text else text)
     if "settings" in given:
         given["settings"] = dict(map(_name_and_value, given["settings"]))
     return given
 
 
 def _settings(given: dict[str, Any], config: Path | None, out: Path | None, resume: bool) -> Config:
-    """The settings of the command line and the config file. A run to resume has its own."""
+    """The settings of the command line, and those of the config file or of the run in ``out`` to resume."""
     if config:
         settings = Config.from_file(config, **given)
         if "dataset" not in given and "dataset" not in read_yaml(config):
@@ -148,6 +144,8 @@ def _settings(given: dict[str, Any], config: Path | None, out: Path | None, resu
                 f"{config} names no dataset; add a line such as `dataset: cora`, or name a graph to train on."
             )
         return settings
+    if resume and out and (out / "config.yaml").exists():
+        return Config.from_file(out / "config.yaml", **given)
     if "dataset" in given:
         return Config(**given)
     if not resume:
@@ -156,22 +154,7 @@ def _settings(given: dict[str, Any], config: Path | None, out: Path | None, resu
         )
     if not out:
         raise ConfigError("Name the run folder to continue: `ngcn train --resume --out RUN`.")
-    if not (out / "config.yaml").exists():
-        raise ConfigError(f"There is no run to continue in {out}.")
-    return Config(**given)
-
-
-def _resumed(settings: Config, given: dict[str, Any], config: Path | None, out: Path | None) -> tuple[Config, Path]:
-    """The settings and the folder of the run to resume."""
-    from ngcn.runs import default_folder
-
-    out = out or default_folder(settings, resume=True)
-    stored = out / "config.yaml"
-    if not stored.exists():
-        _screen.note(f"There is no run in {out} yet; starting a new one.")
-    elif not config:
-        settings = Config.from_file(stored, **given)
-    return settings, out
+    raise ConfigError(f"There is no run to continue in {out}.")
 
 
 def _warn(graph: Graph, settings: Config) -> None:
@@ -188,7 +171,9 @@ def _warn(graph: Graph, settings: Config) -> None:
 
 def _announce(run: Run) -> None:
     """Print the progress of a run that is about to be resumed."""
-    if all(map(run.finished, run.seeds)):
+    if not (run.folder / "config.yaml").exists():
+        _screen.note(f"There is no run in {run.folder} yet; starting a new one.")
+    elif all(map(run.finished, run.seeds)):
         _screen.note(f"The run in {run.folder} is finished already.")
     else:
         taken, steps = sum(map(run.steps_taken, run.seeds)), run.config.progress_steps * run.config.seeds
@@ -202,8 +187,3 @@ def _name_and_value(text: str) -> tuple[str, Any]:
         if equals:
             return name.strip(), parse_value(value)
     raise ConfigError(f"--set takes NAME=VALUE, such as alpha=0.9, not {text!r}.")
-
-
-def _powers(text: str) -> Any:
-    """``6`` stands for 0 to 5, ``0,1,4`` is a list; `Config` reports anything else."""
-    return parse_value(f"[{text}]" if "," in text else text)

@@ -16,7 +16,7 @@ from joblib.externals.loky.process_executor import TerminatedWorkerError
 from ngcn.errors import NGCNError, RunError
 from ngcn.experiments.cell import Cell, Outcome
 from ngcn.experiments.store import Store
-from ngcn.runs.many_seeds import deaf_to_signals
+from ngcn.runs.signals import deaf_to_signals
 from ngcn.training import Step
 
 WAIT_SECONDS = 1.0  # between checks of the cells that another process trains

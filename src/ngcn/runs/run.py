@@ -18,7 +18,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import cached_property
-from itertools import count
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -30,6 +29,7 @@ from ngcn.files import atomic, remove_leftovers, write_json, write_text
 from ngcn.graph import Graph, load_dataset, quietly
 from ngcn.model import Card, Model
 from ngcn.nn import Network
+from ngcn.runs.signals import Signals, graceful
 from ngcn.text import mean_std
 from ngcn.training import HISTORY, Result, steps_taken
 
@@ -37,12 +37,9 @@ SCORES = tuple(f.name for f in fields(Result) if f.name not in ("history", "mode
 
 
 class Run:
-    """A run folder. :meth:`start` makes or continues one to train in, :meth:`open` reads a finished one.
+    """A run folder, its settings, and its network if that was not built by name.
 
-    Args:
-        folder: the folder.
-        config: its settings.
-        network: the network, if it was not built by name.
+    :meth:`start` makes or continues one to train in, :meth:`open` reads a finished one.
     """
 
     def __init__(self, folder: Path, config: Config, network: Network | None = None) -> None:
@@ -74,12 +71,12 @@ class Run:
             raise RunError(f"{folder} is a file; a run needs a folder.")
         if (folder / "config.yaml").exists():
             run = cls(folder, Config.from_file(folder / "config.yaml"))
+            if not resume and all(map(run.finished, run.seeds)):
+                raise RunError(f"{folder} holds a finished run; choose another folder.")
             if not resume:
-                finished = all(map(run.finished, run.seeds))
-                state, remedy = (
-                    ("a finished", "") if finished else ("an unfinished", "continue it with `resume=True`, or ")
+                raise RunError(
+                    f"{folder} holds an unfinished run; continue it with `resume=True`, or choose another folder."
                 )
-                raise RunError(f"{folder} holds {state} run; {remedy}choose another folder.")
             if differences := run.config.differences(config):
                 raise RunError(
                     f"{folder} holds a run with other settings, so it cannot be continued: {'; '.join(differences)}. "
@@ -95,13 +92,12 @@ class Run:
         """Make ``folder`` a run of ``config`` on ``graph``, or continue the run in it."""
         cls.check(folder, config, resume)
         run = cls(Path(folder), config, network)
-        run.folder.mkdir(parents=True, exist_ok=True)
-        remove_leftovers(run.folder)
         for seed in run.seeds:
-            run.seed_folder(seed).mkdir(exist_ok=True)
+            run.seed_folder(seed).mkdir(parents=True, exist_ok=True)
             remove_leftovers(run.seed_folder(seed))
             if run.finished(seed):
                 run.checkpoint(seed).unlink(missing_ok=True)
+        remove_leftovers(run.folder)
         write_text(run.folder / "config.yaml", config.to_yaml())
         if not (run.folder / "graph.json").exists():
             Card.of(graph, config).save(run.folder / "graph.json")
@@ -205,10 +201,12 @@ class Run:
         }
 
     @contextmanager
-    def kept_if_useful(self) -> Iterator[None]:
-        """While training: an error before any seed has something to keep removes what :meth:`start` made."""
+    def training(self) -> Iterator[Signals]:
+        """While seeds are trained, signals are only recorded. The end writes ``result.json`` of the run; an error
+        before any seed has something to keep removes what :meth:`start` made."""
         try:
-            yield
+            with graceful(self.folder) as signals:
+                yield signals
         except Exception:
             with suppress(OSError):  # a folder that is not empty stays
                 for seed in self.seeds:
@@ -217,6 +215,7 @@ class Run:
                     (self.folder / name).unlink()
                 self.folder.rmdir()
             raise
+        write_json(self.folder / "result.json", self.summary())
 
     def write_seed(self, result: Result) -> None:
         """Write a finished seed. ``result.json`` comes last: it says that the rest is complete."""
@@ -226,15 +225,9 @@ class Run:
             table = csv.writer(file, lineterminator="\n")
             table.writerow(("step", *HISTORY))
             table.writerows((step, *row) for step, row in enumerate(zip(*result.history.values(), strict=True), 1))
-        values = {name: getattr(result, name) for name in SCORES}
-        write_json(
-            folder / "result.json", {"val": result.val, "test": result.test, **values, "weights_sha256": checksum}
-        )
+        values = {name: getattr(result, name) for name in ("val", "test", *SCORES)}
+        write_json(folder / "result.json", {**values, "weights_sha256": checksum})
         self.checkpoint(result.seed).unlink(missing_ok=True)
-
-    def finish(self) -> None:
-        """Write ``result.json`` of the run, once all seeds are finished."""
-        write_json(self.folder / "result.json", self.summary())
 
 
 def load_graph(config: Config) -> Graph:
@@ -250,11 +243,10 @@ def default_folder(config: Config, resume: bool = False) -> Path:
         names = re.compile(rf"{re.escape(base.name)}(?:-(\d+))?")
         found = [(int(name[1] or 1), path) for path in base.parent.glob("*") if (name := names.fullmatch(path.name))]
         return max(found, default=(1, base))[1]
-    for number in count(1):
-        folder = base if number == 1 else base.with_name(f"{base.name}-{number}")
-        try:
+    folder, number = base, 1
+    while True:
+        with suppress(FileExistsError):
             folder.mkdir(parents=True)  # claims the name: two runs that start at once get two folders
             return folder
-        except FileExistsError:
-            continue
-    raise AssertionError
+        number += 1
+        folder = base.with_name(f"{base.name}-{number}")

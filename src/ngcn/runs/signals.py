@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import multiprocessing.resource_tracker
 import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
+
+from joblib.externals import loky
 
 
 class Interrupted(KeyboardInterrupt):
@@ -18,12 +22,12 @@ class Interrupted(KeyboardInterrupt):
         self.signum, self.folder = signum, folder
 
 
+@dataclass
 class Signals:
-    """The signal that was received, if any."""
+    """The signal that was received, if any. ``folder`` is the run folder to continue, for the message."""
 
-    def __init__(self, folder: Path | None) -> None:
-        self.folder = folder
-        self.signum: int | None = None
+    folder: Path
+    signum: int | None = None
 
     def receive(self, signum: int, frame: FrameType | None) -> None:
         if self.signum is not None:  # the second one: stop at once
@@ -32,33 +36,20 @@ class Signals:
 
     def check(self) -> None:
         if self.signum is not None:
-            raise Interrupted(self.signum, "continue with `resume=True`" if self.folder else "", self.folder)
+            raise Interrupted(self.signum, "continue with `resume=True`", self.folder)
 
 
 @contextmanager
-def graceful(folder: Path | None = None) -> Iterator[Signals]:
-    """While this is open, SIGINT and SIGTERM are only recorded; a second one stops the process at once.
-
-    ``folder`` is the run folder to continue, for the message.
-    """
+def graceful(folder: Path) -> Iterator[Signals]:
+    """While this is open, SIGINT and SIGTERM are only recorded; a second one stops the process at once."""
     signals = Signals(folder)
-    with _handler(signals.receive):
+    with handled_by(signals.receive):
         yield signals
 
 
 @contextmanager
-def at_once(remedy: str) -> Iterator[None]:
-    """While this is open, SIGINT and SIGTERM raise :class:`Interrupted` wherever the process is."""
-
-    def stop(signum: int, frame: FrameType | None) -> None:
-        raise Interrupted(signum, remedy)
-
-    with _handler(stop):
-        yield
-
-
-@contextmanager
-def _handler(receive: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+def handled_by(receive: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """While this is open, ``receive`` handles SIGINT and SIGTERM."""
     if threading.current_thread() is not threading.main_thread():  # only the main thread may handle signals
         yield
         return
@@ -68,3 +59,16 @@ def _handler(receive: Callable[[int, FrameType | None], None]) -> Iterator[None]
     finally:
         for signum, handler in previous.items():
             signal.signal(signum, handler)
+
+
+@contextmanager
+def deaf_to_signals() -> Iterator[None]:
+    """Processes that start inside inherit the signal mask: Ctrl-C and `kill` on the group reach this process only. It
+    passes them on."""
+    for tracker in (multiprocessing.resource_tracker, loky.backend.resource_tracker):
+        tracker.ensure_running()  # before the mask: starting one resets it
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
