@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import Plan, setup
+from ngcn.experiments.cell import Cell, Plan, setup
 from ngcn.experiments.scores import NOT_RUN, Runs
 from ngcn.experiments.section import Drawing, Figure, Part, Table, draw_line, panels
 from ngcn.experiments.store import Store

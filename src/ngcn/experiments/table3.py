@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import NETWORKS, Plan, setup
+from ngcn.experiments.cell import NETWORKS, Cell, Plan, setup
 from ngcn.experiments.scores import Runs
 from ngcn.experiments.section import Part, Table
 from ngcn.experiments.store import Store

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import Plan, setup
+from ngcn.experiments.cell import Cell, Plan, setup
 from ngcn.experiments.scores import NOT_RUN, Runs
 from ngcn.experiments.section import Part, Table
 from ngcn.experiments.store import Store

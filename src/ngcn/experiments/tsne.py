@@ -7,8 +7,7 @@ from functools import partial
 
 import numpy as np
 
-from ngcn.experiments.cell import Cell, Outcome
-from ngcn.experiments.grid import Plan, setup
+from ngcn.experiments.cell import Cell, Outcome, Plan, setup
 from ngcn.experiments.section import COLORS, Drawing, Figure, Part, panels
 from ngcn.experiments.store import Store
 from ngcn.graph import load_dataset
