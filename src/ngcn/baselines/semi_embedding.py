@@ -60,10 +60,9 @@ class SemiEmbedding(Baseline):
 
         fit_network(self, network, graph, loss, lambda: network(X)[1][graph.val])
 
+    @torch.no_grad()
     def predict_proba(self, graph: Graph) -> np.ndarray:
-        with torch.no_grad():
-            logits = self.network_(as_input(graph.features))[1]
-        return probabilities(logits, graph.multilabel).numpy()
+        return probabilities(self.network_(as_input(graph.features))[1], graph.multilabel).numpy()
 
 
 class TwoLayers(nn.Module):

@@ -56,7 +56,7 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
         "scales": _scales(run, explainer, votes),
         "quality": quality(graph, p),
         "classes": list(graph.class_names),
-        "powers": explainer.powers,
+        "powers": list(explainer.towers),
         "score_is": explainer.score_is,
         "multilabel": graph.multilabel,
         "all_nodes": graph.nodes,
@@ -100,7 +100,6 @@ def _summary(run: Run, graph: Graph) -> dict[str, Any]:
     best, model = results[run.best_seed], title_of(config.model, config.recipe)
     return {
         "title": f"{model} on {graph.name}",
-        "dataset": graph.name,
         "model": model,
         **{name: getattr(config, name) for name in ("classifier", "recipe", "replicas")},
         "version": __version__,
@@ -159,10 +158,11 @@ def _scales(run: Run, explainer: Explainer, votes: np.ndarray) -> dict[str, Any]
     """The weight of each power; without weights, its mean contribution over all nodes."""
     weights = explainer.network.scale_weights()
     means = run.summary()["scale_weights"]
+    value = dict(zip(explainer.towers, votes.mean(axis=0), strict=True)) if weights is None else weights
     return {
         "weighted": weights is not None,
-        "powers": explainer.powers if weights is None else list(weights),
-        "value": [round(float(w), 4) for w in (votes.mean(axis=0) if weights is None else weights.values())],
+        "powers": list(value),
+        "value": [round(float(w), 4) for w in value.values()],
         "mean": [round(w, 4) for w in means] if means and run.config.seeds > 1 else None,
     }
 
