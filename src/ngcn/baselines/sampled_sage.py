@@ -112,7 +112,7 @@ class SageNetwork(nn.Module):
 
 @dataclass(kw_only=True)
 class _SampledSage(Baseline):
-    multilabel: ClassVar[bool] = True
+    multilabel = True
     aggregator: ClassVar[type[nn.Module]]
 
     hidden: int = 64

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from ngcn.experiments import EXPERIMENTS, attention, noise, sensitivity, table2, table3, table4
 from ngcn.experiments.cell import CITATION, NETWORKS, REPLICAS, Cell, Plan
-from ngcn.experiments.scores import Runs, all_runs, chosen, paper_rule
+from ngcn.experiments.section import Runs, all_runs, chosen, paper_rule
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 from ngcn.text import count, dataset_title, percent, plus_minus

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ngcn.experiments.cell import Cell, Plan, setup
-from ngcn.experiments.scores import NOT_RUN, Runs
-from ngcn.experiments.section import Drawing, Figure, Part, Table, draw_line, panels
+from ngcn.experiments.section import NOT_RUN, Drawing, Figure, Part, Runs, Table, draw_line, panels
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 from ngcn.text import percent

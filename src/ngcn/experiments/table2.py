@@ -5,8 +5,7 @@ from __future__ import annotations
 from itertools import product
 
 from ngcn.experiments.cell import NETWORKS, REPLICAS, STEPS, Cell, Plan, Setup, setup
-from ngcn.experiments.scores import NOT_RUN, all_runs, chosen, difference, paper_rule
-from ngcn.experiments.section import Part, Table
+from ngcn.experiments.section import NOT_RUN, Part, Table, all_runs, chosen, difference, paper_rule
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 from ngcn.text import dataset_title

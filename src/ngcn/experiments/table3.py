@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ngcn.experiments.cell import NETWORKS, Cell, Plan, setup
-from ngcn.experiments.scores import Runs
-from ngcn.experiments.section import Part, Table
+from ngcn.experiments.section import Part, Runs, Table
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 
