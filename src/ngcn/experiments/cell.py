@@ -59,8 +59,8 @@ class Setup:
         return [Cell(self, seed) for seed in range(seeds)]
 
 
-def setup(dataset: str, model: str, **settings: Any) -> Setup:
-    return Setup(Config(dataset=dataset, model=model, **settings))
+def setup(dataset: str, model: str, removed: float = 0.0, draws_map: bool = False, **settings: Any) -> Setup:
+    return Setup(Config(dataset=dataset, model=model, **settings), removed, draws_map)
 
 
 @dataclass(frozen=True)

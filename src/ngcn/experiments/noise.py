@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from ngcn.experiments.cell import Cell, Plan, setup
 from ngcn.experiments.section import NOT_RUN, Drawing, Figure, Part, Runs, Table, draw_line, panels
 from ngcn.experiments.store import Store
@@ -22,7 +20,7 @@ def shares(plan: Plan) -> tuple[float, ...]:
 
 def group(model: str, share: float, plan: Plan) -> list[Cell]:
     """The seed also draws the removed words, so that they are the same for all models."""
-    return plan.cells(replace(setup("cora", model), removed=share), SEEDS)
+    return plan.cells(setup("cora", model, removed=share), SEEDS)
 
 
 def cells(plan: Plan) -> list[Cell]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -18,7 +17,7 @@ TITLE = "The hidden layer"
 def cells(plan: Plan) -> list[Cell]:
     if "cora" not in plan.datasets:
         return []
-    return replace(setup("cora", "ngcn", classifier="fc2"), draws_map=True).cells(1)
+    return setup("cora", "ngcn", classifier="fc2", draws_map=True).cells(1)
 
 
 def parts(store: Store, plan: Plan) -> list[Part]:
