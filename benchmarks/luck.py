@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 
 from ngcn.experiments import Plan, Store, table2
-from ngcn.experiments.scores import Runs, all_runs, paper_rule
+from ngcn.experiments.section import Runs, all_runs, paper_rule
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 ROWS = [f"{dataset}:{model}" for dataset in ("cora", "citeseer", "pubmed") for model in ("ngcn", "nsage")]

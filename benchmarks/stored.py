@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from ngcn.experiments import Store
-from ngcn.experiments.grid import setup
+from ngcn.experiments.cell import setup
 
 # Dataset, model, settings: those of Table 2 with the largest networks
 CASES: tuple[tuple[str, str, dict[str, Any]], ...] = (

@@ -20,7 +20,7 @@ import torch
 from benchmarks.luck import RESULTS, ROWS
 from benchmarks.validation import hits
 from ngcn.experiments import Cell, Plan, Store, table2
-from ngcn.experiments.scores import all_runs, paper_rule
+from ngcn.experiments.section import all_runs, paper_rule
 
 
 def curve(cell: Cell) -> list[tuple[float, float]]:

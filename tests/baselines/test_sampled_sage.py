@@ -56,7 +56,7 @@ def test_where_each_node_has_one_neighbour_the_network_is_its_equations(aggregat
     """Pairs (0, 1), (2, 3), (4, 5): whatever is sampled is the partner."""
     W = sp.csr_array(np.kron(np.eye(3), [[0.0, 1.0], [1.0, 0.0]]))
     X = np.random.default_rng(0).standard_normal((6, 5)).astype(np.float32)
-    network = SageNetwork(aggregator, 5, 4, 2, samples=(3, 2), dropout=0.5).eval()
+    network = SageNetwork(aggregator, (5, 4, 2), samples=(3, 2), dropout=0.5).eval()
 
     h = torch.from_numpy(X)
     for layer, samples in zip(network.layers, (3, 2), strict=True):

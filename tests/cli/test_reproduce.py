@@ -11,7 +11,7 @@ from typer.testing import Result
 
 from ngcn import Config
 from ngcn.experiments import Setup, Store, table2
-from ngcn.experiments.grid import Plan
+from ngcn.experiments.cell import Plan
 
 from .conftest import Process
 from .test_interrupt import wait_for

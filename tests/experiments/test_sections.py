@@ -22,8 +22,7 @@ from ngcn.experiments import (
 )
 from ngcn.experiments.claims import verdicts
 from ngcn.experiments.results_page import write_page
-from ngcn.experiments.scores import Runs, chosen, paper_rule
-from ngcn.experiments.section import Figure, Table
+from ngcn.experiments.section import Figure, Runs, Table, chosen, paper_rule
 from tests.experiments.conftest import SMALL, outcome_of
 
 

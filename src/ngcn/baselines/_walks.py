@@ -60,23 +60,11 @@ def _uniform(stream: U64, draw: int) -> float:
 
 
 @helper
-def _first_above(values: np.ndarray, value: float, low: int, high: int) -> int:
-    """The first index in ``low..high - 1`` whose value is above ``value``, or ``high``."""
-    while low < high:
-        middle = (low + high) // 2
-        if values[middle] > value:
-            high = middle
-        else:
-            low = middle + 1
-    return low
-
-
-@helper
 def _factor(x: int, t: int, indptr: np.ndarray, indices: np.ndarray, factors: np.ndarray) -> float:
     """The factor of x after t, see :func:`random_walks`."""
     if x == t:
         return factors[0]
-    place = _first_above(indices, x - 1, indptr[t], indptr[t + 1])
+    place = indptr[t] + np.searchsorted(indices[indptr[t] : indptr[t + 1]], x)
     return 1.0 if place < indptr[t + 1] and indices[place] == x else factors[1]
 
 
@@ -105,7 +93,7 @@ def _walk(
                 continue
             while True:
                 target = ends[begin] + _uniform(stream, draw) * (ends[end] - ends[begin])
-                x = indices[min(_first_above(ends, target, begin + 1, end), end) - 1]
+                x = indices[begin + np.searchsorted(ends[begin + 1 : end], target, side="right")]
                 draw += 1
                 if step == 1 or plain:
                     break

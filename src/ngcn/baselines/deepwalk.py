@@ -16,7 +16,6 @@ on several; the walks run in parallel.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -31,8 +30,8 @@ from ngcn.ops import undirected
 class DeepWalk(Transductive):
     """Skip-gram on random walks, then logistic regression on the embeddings of the training nodes."""
 
-    reads_features: ClassVar[bool] = False
-    multilabel: ClassVar[bool] = True
+    reads_features = False
+    multilabel = True
 
     dimensions: int = 128
     walks: int = 10  # from each node

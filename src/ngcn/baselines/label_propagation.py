@@ -17,7 +17,6 @@ normalisation (Zhu) and alpha = 0.98, chosen on validation accuracy (docs/baseli
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,7 +30,7 @@ from ngcn.ops import undirected
 class LabelPropagation(Transductive):
     """The harmonic function. A node without a path to a training node gets the class shares of the training nodes."""
 
-    reads_features: ClassVar[bool] = False
+    reads_features = False
 
     class_mass: bool = True  # scale the classes to their shares among the training nodes
 
@@ -49,7 +48,7 @@ class LabelPropagation(Transductive):
 class LabelSpreading(Transductive):
     """Label spreading; training labels have weight ``1 - alpha``."""
 
-    reads_features: ClassVar[bool] = False
+    reads_features = False
 
     alpha: float = 0.98
 

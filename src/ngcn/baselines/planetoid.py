@@ -89,6 +89,7 @@ class Planetoid(Baseline):
             train_contexts()
         fit_network(self, network, graph, class_loss, lambda: network(X)[-1][graph.val])
 
+    @torch.no_grad()
     def predict_proba(self, graph: Graph) -> np.ndarray:
         nodes = self.network_.context.num_embeddings
         if not self.inductive and graph.nodes != nodes:
@@ -96,9 +97,7 @@ class Planetoid(Baseline):
                 f"Transductive Planetoid can only predict the {nodes} nodes that it was fitted on, but {graph.name!r} "
                 f"has {graph.nodes}; use inductive=true."
             )
-        with torch.no_grad():
-            logits = self.network_(as_input(graph.features))[-1]
-        return probabilities(logits, graph.multilabel).numpy()
+        return probabilities(self.network_(as_input(graph.features))[-1], graph.multilabel).numpy()
 
 
 class PlanetoidNetwork(nn.Module):

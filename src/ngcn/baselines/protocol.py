@@ -83,10 +83,7 @@ class Transductive(Baseline):
 
 def one_hot(graph: Graph) -> np.ndarray:
     """The one-hot labels of the training nodes, ``(nodes, classes)``; zeros for other nodes."""
-    Y = np.zeros((graph.nodes, graph.classes))
-    rows = graph.train.nonzero()[0]
-    Y[rows, graph.labels[rows]] = 1
-    return Y
+    return np.eye(graph.classes)[graph.labels] * graph.train[:, None]
 
 
 def solve(A: sp.sparray | LinearOperator, B: np.ndarray, diagonal: np.ndarray) -> np.ndarray:

@@ -85,15 +85,10 @@ class SageNetwork(nn.Module):
     """Two layers and a classifier, for the nodes ``rows`` of a graph with features X and edge weights W."""
 
     def __init__(
-        self,
-        aggregator: type[nn.Module],
-        features: int,
-        hidden: int,
-        classes: int,
-        samples: Sequence[int],
-        dropout: float,
+        self, aggregator: type[nn.Module], widths: tuple[int, int, int], samples: Sequence[int], dropout: float
     ) -> None:
         super().__init__()
+        features, hidden, classes = widths
         self.samples = samples
         self.layers = nn.ModuleList([SageLayer(aggregator, width, hidden, dropout) for width in (features, hidden)])
         self.classify = nn.Linear(hidden, classes)
@@ -117,7 +112,7 @@ class SageNetwork(nn.Module):
 
 @dataclass(kw_only=True)
 class _SampledSage(Baseline):
-    multilabel: ClassVar[bool] = True
+    multilabel = True
     aggregator: ClassVar[type[nn.Module]]
 
     hidden: int = 64
@@ -134,9 +129,8 @@ class _SampledSage(Baseline):
         torch.manual_seed(seed)
         random = np.random.default_rng(seed)
         X, W, val = graph.features, undirected(graph.adjacency), graph.val.nonzero()[0]
-        self.network_ = network = SageNetwork(
-            self.aggregator, X.shape[1], self.hidden, graph.classes, (self.first, self.second), self.dropout
-        )
+        widths, samples = (X.shape[1], self.hidden, graph.classes), (self.first, self.second)
+        self.network_ = network = SageNetwork(self.aggregator, widths, samples, self.dropout)
         batches = _batches(graph.train.nonzero()[0], self.batch, random)
 
         def loss() -> Tensor:
@@ -146,10 +140,10 @@ class _SampledSage(Baseline):
         # Validation samples the same neighbours each time
         fit_network(self, network, graph, loss, lambda: network(X, W, val, np.random.default_rng(0)))
 
+    @torch.no_grad()
     def predict_proba(self, graph: Graph) -> np.ndarray:
         W, nodes = undirected(graph.adjacency), np.arange(graph.nodes)
-        with torch.no_grad():
-            logits = self.network_(graph.features, W, nodes, np.random.default_rng(0))
+        logits = self.network_(graph.features, W, nodes, np.random.default_rng(0))
         return probabilities(logits, graph.multilabel).numpy()
 
 
@@ -160,15 +154,13 @@ def _batches(nodes: np.ndarray, size: int, random: np.random.Generator) -> Itera
         yield from np.split(order, range(size, len(order), size))
 
 
-@dataclass(kw_only=True)
 class SageLSTM(_SampledSage):
     """GraphSAGE with the LSTM aggregator."""
 
-    aggregator: ClassVar[type[nn.Module]] = LSTMAggregator
+    aggregator = LSTMAggregator
 
 
-@dataclass(kw_only=True)
 class SagePool(_SampledSage):
     """GraphSAGE with the max-pooling aggregator."""
 
-    aggregator: ClassVar[type[nn.Module]] = PoolAggregator
+    aggregator = PoolAggregator

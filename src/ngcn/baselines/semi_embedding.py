@@ -15,7 +15,6 @@ the features only, so new graphs can be predicted.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,7 +32,7 @@ from ngcn.scoring import cross_entropy, probabilities
 class SemiEmbedding(Baseline):
     """A two-layer network with the embedding regulariser on its hidden layer."""
 
-    multilabel: ClassVar[bool] = True
+    multilabel = True
 
     hidden: int = 64  # hidden units
     weight: float = 1.0  # lambda, the weight of the regulariser
@@ -60,10 +59,9 @@ class SemiEmbedding(Baseline):
 
         fit_network(self, network, graph, loss, lambda: network(X)[1][graph.val])
 
+    @torch.no_grad()
     def predict_proba(self, graph: Graph) -> np.ndarray:
-        with torch.no_grad():
-            logits = self.network_(as_input(graph.features))[1]
-        return probabilities(logits, graph.multilabel).numpy()
+        return probabilities(self.network_(as_input(graph.features))[1], graph.multilabel).numpy()
 
 
 class TwoLayers(nn.Module):

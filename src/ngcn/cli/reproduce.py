@@ -52,8 +52,8 @@ def reproduce(
     names, (results, page) = _names(what), _paths(results)
     with _screen.busy("Loading torch"):
         from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of
+        from ngcn.experiments.cell import DATASETS
         from ngcn.experiments.cost import Estimate
-        from ngcn.experiments.grid import DATASETS
         from ngcn.experiments.results_page import write_page
 
     plan, store = Plan(_datasets(datasets), seeds, quick), Store(results)
@@ -108,7 +108,7 @@ def _paths(results: Path) -> tuple[Path, Path]:
 
 def _datasets(text: str | None) -> tuple[str, ...]:
     """The datasets in a comma-separated list; without one, all that are available."""
-    from ngcn.experiments.grid import CITATION, DATASETS
+    from ngcn.experiments.cell import CITATION, DATASETS
 
     if text is None:
         return CITATION if whereabouts(CATALOG["ppi"])[0] == "files needed" else DATASETS

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from ngcn.experiments import attention, noise, sensitivity, table2, table3, table4, tsne
-from ngcn.experiments.cell import Cell, Setup
-from ngcn.experiments.grid import Plan
+from ngcn.experiments.cell import Cell, Plan, Setup
 from ngcn.experiments.runner import run
 from ngcn.experiments.section import Section
 from ngcn.experiments.store import Store

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ngcn.experiments import noise
-from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import Plan
+from ngcn.experiments.cell import Cell, Plan
 from ngcn.experiments.section import Drawing, Figure, Part, Table, panels
 from ngcn.experiments.store import Store
 from ngcn.text import percent

@@ -1,4 +1,4 @@
-"""`Cell`: one training of an experiment; `Setup`: the configuration that its seeds share."""
+"""`Cell`: one training of an experiment; `Setup`: the configuration that its seeds share; `Plan`: what to train."""
 
 from __future__ import annotations
 
@@ -22,6 +22,14 @@ from ngcn.training import Step, fit
 from ngcn.version import __version__
 
 Outcome = dict[str, Any]  # the stored result of a cell: scores, best step, seconds, scale weights
+DATASETS = ("citeseer", "cora", "pubmed", "ppi")  # in the order of the paper's table
+CITATION = DATASETS[:3]
+NETWORKS = ("ngcn", "nsage")  # the models with K, r and a choice of classifier
+STEPS = (2, 3, 4, 5, 6)  # K: powers 0 to K-1
+REPLICAS = (1, 2, 4)  # r
+QUICK_SEEDS = 3
+
+_load = lru_cache(maxsize=4)(load_dataset)
 
 
 @dataclass(frozen=True)
@@ -51,6 +59,23 @@ class Setup:
         return [Cell(self, seed) for seed in range(seeds)]
 
 
+def setup(dataset: str, model: str, removed: float = 0.0, draws_map: bool = False, **settings: Any) -> Setup:
+    return Setup(Config(dataset=dataset, model=model, **settings), removed, draws_map)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What to train: datasets, seeds per configuration (the paper's number if None); quick takes few configurations."""
+
+    datasets: tuple[str, ...] = CITATION
+    seeds: int | None = None
+    quick: bool = False
+
+    def cells(self, setup: Setup, seeds: int) -> list[Cell]:
+        """A cell for each seed of the plan; ``seeds`` is the paper's number."""
+        return setup.cells(self.seeds or (QUICK_SEEDS if self.quick else seeds))
+
+
 @dataclass(frozen=True)
 class Cell:
     """One seed of one configuration. The seed also draws the random split and the removed features.
@@ -77,7 +102,7 @@ class Cell:
         """Train on one thread. Checkpoints go to ``folder``; ``on_step`` is that of :func:`ngcn.train`."""
         torch.set_num_threads(1)
         config = self.setup.config
-        graph = _load(config.dataset, config.split, self.seed if config.split.startswith("random") else 0)
+        graph = _load(config.dataset, split=config.split, seed=self.seed if config.split.startswith("random") else 0)
         if self.setup.removed:
             graph = remove_features(graph, self.setup.removed, self.seed)
         started = time.process_time()  # CPU time: other trainings may share the core
@@ -112,8 +137,3 @@ def remove_features(graph: Graph, share: float, seed: int) -> Graph:
     features.data[np.random.default_rng(seed).random(features.nnz) < share] = 0
     features.eliminate_zeros()
     return replace(graph, features=features)
-
-
-@lru_cache(maxsize=4)
-def _load(dataset: str, split: str, seed: int) -> Graph:
-    return load_dataset(dataset, split=split, seed=seed)

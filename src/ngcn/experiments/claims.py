@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
 from statistics import mean
 from typing import NamedTuple
 
-from ngcn.experiments import attention, noise, sensitivity, table2, table3, table4
-from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import CITATION, NETWORKS, REPLICAS, Plan
-from ngcn.experiments.scores import Runs, all_runs, chosen, paper_rule
+from ngcn.experiments import EXPERIMENTS, attention, noise, sensitivity, table2, table3, table4
+from ngcn.experiments.cell import CITATION, NETWORKS, REPLICAS, Cell, Plan
+from ngcn.experiments.section import Runs, all_runs, chosen, paper_rule
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 from ngcn.text import count, dataset_title, percent, plus_minus
@@ -42,26 +40,23 @@ class Verdict(NamedTuple):
 def verdicts(store: Store, plan: Plan) -> list[Verdict]:
     """Each claim of the paper, judged by the results in the store."""
 
-    def judged(experiment: str, cells: Callable[[Plan], list[Cell]], judgement: Judgement) -> Verdict:
+    def judged(experiment: str, judgement: Judgement, rows: tuple[str, ...] = ()) -> Verdict:
+        def cells(plan: Plan) -> dict[str, Cell]:
+            found = EXPERIMENTS[experiment].cells(plan)
+            return {cell.key: cell for cell in found if not rows or table2.row_of(cell) in rows}
+
         claim, held, evidence = judgement
-        asked, all_of_the_paper = ({cell.key: cell for cell in cells(each)} for each in (plan, Plan()))
-        complete = all_of_the_paper.keys() <= asked.keys() and all(cell in store for cell in asked.values())
+        asked = cells(plan)
+        complete = cells(Plan()).keys() <= asked.keys() and all(cell in store for cell in asked.values())
         return Verdict(experiment, claim, held, evidence or f"run `ngcn reproduce {experiment}`", complete)
 
-    def better(network: str, model: str) -> Verdict:
-        def cells(plan: Plan) -> list[Cell]:
-            return [cell for cell in table2.cells(plan) if table2.row_of(cell) in (network, model)]
-
-        return judged("table2", cells, _better(store, plan, network, model))
-
     return [
-        better("ngcn", "gcn"),
-        better("nsage", "sage"),
-        judged("table3", table3.cells, _few_and_many(store, plan)),
-        judged("sensitivity", sensitivity.cells, _walks(store, plan)),
-        judged("noise", noise.cells, _tolerance(store, plan)),
-        judged("attention", attention.cells, _shift(store, plan)),
-        judged("table4", table4.cells, _depth(store, plan)),
+        *(judged("table2", _better(store, plan, *pair), pair) for pair in (("ngcn", "gcn"), ("nsage", "sage"))),
+        judged("table3", _few_and_many(store, plan)),
+        judged("sensitivity", _walks(store, plan)),
+        judged("noise", _tolerance(store, plan)),
+        judged("attention", _shift(store, plan)),
+        judged("table4", _depth(store, plan)),
     ]
 
 

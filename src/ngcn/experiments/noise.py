@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
-from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import Plan, setup
-from ngcn.experiments.scores import NOT_RUN, Runs
-from ngcn.experiments.section import Drawing, Figure, Part, Table, draw_line, panels
+from ngcn.experiments.cell import Cell, Plan, setup
+from ngcn.experiments.section import NOT_RUN, Drawing, Figure, Part, Runs, Table, draw_line, panels
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 from ngcn.text import percent
@@ -24,7 +20,7 @@ def shares(plan: Plan) -> tuple[float, ...]:
 
 def group(model: str, share: float, plan: Plan) -> list[Cell]:
     """The seed also draws the removed words, so that they are the same for all models."""
-    return plan.cells(replace(setup("cora", model), removed=share), SEEDS)
+    return plan.cells(setup("cora", model, removed=share), SEEDS)
 
 
 def cells(plan: Plan) -> list[Cell]:

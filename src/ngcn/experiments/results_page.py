@@ -9,11 +9,10 @@ import subprocess
 from collections import Counter
 from pathlib import Path
 
+from ngcn.experiments import EXPERIMENTS, Plan, Store, section_of
 from ngcn.experiments.claims import verdicts
 from ngcn.experiments.cost import duration
-from ngcn.experiments.grid import Plan
 from ngcn.experiments.section import Part, Section, Table
-from ngcn.experiments.store import Store
 from ngcn.files import atomic, write_text
 from ngcn.text import count
 from ngcn.version import __version__
@@ -21,8 +20,6 @@ from ngcn.version import __version__
 
 def write_page(path: Path, store: Store, plan: Plan) -> None:
     """Write the page in Markdown to ``path``, and the figures to the folder of the store next to it."""
-    from ngcn.experiments import EXPERIMENTS, section_of
-
     outcomes = list(store.everything())
     seconds = sum(outcome["seconds"] for outcome in outcomes)
     versions = sorted(Counter(outcome["version"] for outcome in outcomes).items())

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import Any
 
-from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import CITATION, NETWORKS, REPLICAS, STEPS, Plan, setup
-from ngcn.experiments.scores import Runs, all_runs, chosen
-from ngcn.experiments.section import COLORS, MARKERS, Drawing, Figure, Part, draw_line, panels
+from ngcn.experiments.cell import CITATION, NETWORKS, REPLICAS, STEPS, Cell, Plan, setup
+from ngcn.experiments.section import COLORS, MARKERS, Drawing, Figure, Part, Runs, all_runs, chosen, draw_line, panels
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 from ngcn.text import dataset_title
@@ -63,7 +60,11 @@ def _draw(store: Store, plan: Plan) -> Drawing:
         for number, r in enumerate(REPLICAS):
             runs_of = {K: runs_at(store, model, dataset, K, r, plan) for K in (1, *steps(plan))}
             offset = 0.08 * (number - 1)  # so that error bars do not overlap
-            _draw_replicas(panel, [(K + offset, runs) for K, runs in runs_of.items() if runs], number, r)
+            points = [(K + offset, runs) for K, runs in runs_of.items() if runs]
+            draw_line(panel, points, number, f"r = {r}")
+            for x, runs in points:
+                if runs.setup.config.classifier == "fc":
+                    panel.plot(x, runs.test, MARKERS[number], color=COLORS[number], mfc="white", zorder=3)
         if not panel.containers:
             panel.text(3.5, 0.5, "not trained yet", ha="center", color="gray")
             panel.set_yticks([])
@@ -76,11 +77,3 @@ def _draw(store: Store, plan: Plan) -> Drawing:
         handles = [drawn[label] for label in sorted(drawn)]
         drawing.legend(handles=handles, ncols=len(handles), loc="outside upper center", frameon=False, fontsize=9)
     return drawing
-
-
-def _draw_replicas(panel: Any, points: list[tuple[float, Runs]], number: int, r: int) -> None:
-    """The line of one r, with hollow markers for fc."""
-    draw_line(panel, points, number, f"r = {r}")
-    for x, runs in points:
-        if runs.setup.config.classifier == "fc":
-            panel.plot(x, runs.test, MARKERS[number], color=COLORS[number], mfc="white", zorder=3)

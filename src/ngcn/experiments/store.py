@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import fcntl
 import json
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import cached_property
@@ -17,7 +18,7 @@ from typing import Any
 
 from ngcn.errors import RunError
 from ngcn.experiments.cell import Cell, Outcome, key_of
-from ngcn.files import atomic, write_text
+from ngcn.files import write_text
 
 
 class Store:
@@ -30,8 +31,7 @@ class Store:
     @cached_property
     def _known(self) -> dict[str, tuple[dict[str, Any], int, Outcome]]:
         """Settings, seed and outcome by key. Read at first use: a worker that only writes does not need it."""
-        known: dict[str, tuple[dict[str, Any], int, Outcome]] = {}
-        path = self.folder / "summary.jsonl"
+        known, path = {}, self.folder / "summary.jsonl"
         with _blamed(path):
             for text in path.read_text(encoding="utf-8").splitlines() if path.exists() else []:
                 columns = json.loads(text)
@@ -101,19 +101,18 @@ class Store:
 
     def write_summary(self) -> None:
         """Write ``summary.jsonl``: per configuration a line with settings, seeds, and a list of each score."""
-        lines: dict[str, dict[str, Any]] = {}
-        for settings, seed, outcome in sorted(self._known.values(), key=lambda known: known[1]):
-            new = {"settings": dict(sorted(settings.items())), "seeds": []}
-            line = lines.setdefault(json.dumps(settings, sort_keys=True), new)
-            for name in outcome:
-                line.setdefault(name, [None] * len(line["seeds"]))
-            line["seeds"].append(seed)
-            for name in line.keys() - {"settings", "seeds"}:
-                line[name].append(outcome.get(name))
+        groups = defaultdict(list)
+        for known in sorted(self._known.values(), key=lambda known: known[1]):
+            groups[json.dumps(known[0], sort_keys=True)].append(known)
+        lines = []
+        for _, group in sorted(groups.items()):
+            settings, seeds, outcomes = zip(*group, strict=True)
+            names = dict.fromkeys(name for outcome in outcomes for name in outcome)
+            columns = {name: [outcome.get(name) for outcome in outcomes] for name in names}
+            line = {"settings": dict(sorted(settings[0].items())), "seeds": seeds, **columns}
+            lines.append(json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n")
         self.folder.mkdir(parents=True, exist_ok=True)
-        with atomic(self.folder / "summary.jsonl") as temporary, temporary.open("w", encoding="utf-8") as file:
-            for _, line in sorted(lines.items()):
-                file.write(json.dumps(line, separators=(",", ":"), allow_nan=False) + "\n")
+        write_text(self.folder / "summary.jsonl", "".join(lines))
 
 
 @contextmanager

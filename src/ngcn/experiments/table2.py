@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ngcn.experiments.cell import Cell, Setup
-from ngcn.experiments.grid import NETWORKS, STEPS, Plan, setup, sweep
-from ngcn.experiments.scores import NOT_RUN, all_runs, chosen, difference, paper_rule
-from ngcn.experiments.section import Part, Table
+from itertools import product
+
+from ngcn.experiments.cell import NETWORKS, REPLICAS, STEPS, Cell, Plan, Setup, setup
+from ngcn.experiments.section import NOT_RUN, Part, Table, all_runs, chosen, difference, paper_rule
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 from ngcn.text import dataset_title
@@ -35,8 +35,14 @@ PUBLISHED = {  # accuracy on Citeseer, Cora and Pubmed, micro-F1 on PPI
 
 def configurations(model: str, dataset: str, quick: bool = False) -> list[Setup]:
     """The configurations that validation chooses from."""
+    if model in NETWORKS and quick:  # the default of `ngcn train`, with half of its towers
+        return [setup(dataset, model, powers=6, replicas=2, classifier="attention")]
     if model in NETWORKS:
-        return sweep(dataset, model, quick)
+        ways = [("fc", False), ("attention", False), ("attention", True)]  # classifier, a loss per tower
+        return [
+            setup(dataset, model, powers=K, replicas=r, classifier=classifier, intermediate=intermediate)
+            for (classifier, intermediate), K, r in product(ways, STEPS, REPLICAS)
+        ]
     if model == "dcnn":
         return [setup(dataset, model, powers=K) for K in (STEPS[-1:] if quick else STEPS)]
     if model == "planetoid":
@@ -67,6 +73,7 @@ def cells(plan: Plan) -> list[Cell]:
 
 def parts(store: Store, plan: Plan) -> list[Part]:
     header = ["", "published", "paper's rule", "Δ", "mean", "Δ", "chosen", "runs"]
+    rows = {name: [_row(store, plan, name, model) for model in models(name, plan)] for name in plan.datasets}
     return [
         "**Paper's rule**: the test score of the run with the highest validation score, of all seeds of all "
         "configurations (N-GCN and N-SAGE: r in 1, 2, 4; K in 2 to 6; fc, attention, or attention with a loss per "
@@ -76,12 +83,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
         "**chosen**; a configuration with less than half as many seeds as the others cannot be chosen. "
         "All in %; **Δ** is the difference from the published number. **Runs**: finished trainings, with the total if "
         "some are missing." + ("" if "ppi" in plan.datasets else " PPI is trained only if its files are available."),
-        *(
-            Table(
-                dataset_title(dataset), header, [_row(store, plan, dataset, model) for model in models(dataset, plan)]
-            )
-            for dataset in plan.datasets
-        ),
+        *(Table(dataset_title(dataset), header, rows[dataset]) for dataset in plan.datasets),
     ]
 
 

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import NETWORKS, Plan, setup
-from ngcn.experiments.scores import Runs
-from ngcn.experiments.section import Part, Table
+from ngcn.experiments.cell import NETWORKS, Cell, Plan, setup
+from ngcn.experiments.section import Part, Runs, Table
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 

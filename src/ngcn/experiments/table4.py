@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from ngcn.experiments.cell import Cell
-from ngcn.experiments.grid import Plan, setup
-from ngcn.experiments.scores import NOT_RUN, Runs
-from ngcn.experiments.section import Part, Table
+from ngcn.experiments.cell import Cell, Plan, setup
+from ngcn.experiments.section import NOT_RUN, Part, Runs, Table
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
 from ngcn.text import dataset_title

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import partial
 
 import numpy as np
 
-from ngcn.experiments.cell import Cell, Outcome
-from ngcn.experiments.grid import Plan, setup
+from ngcn.experiments.cell import Cell, Outcome, Plan, setup
 from ngcn.experiments.section import COLORS, Drawing, Figure, Part, panels
 from ngcn.experiments.store import Store
 from ngcn.graph import load_dataset
@@ -19,7 +17,7 @@ TITLE = "The hidden layer"
 def cells(plan: Plan) -> list[Cell]:
     if "cora" not in plan.datasets:
         return []
-    return replace(setup("cora", "ngcn", classifier="fc2"), draws_map=True).cells(1)
+    return setup("cora", "ngcn", classifier="fc2", draws_map=True).cells(1)
 
 
 def parts(store: Store, plan: Plan) -> list[Part]:

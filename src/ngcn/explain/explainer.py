@@ -58,6 +58,8 @@ class Explainer:
     def __init__(self, model: Model, graph: Graph) -> None:
         self.network, self.graph = model.network.eval(), graph
         self.A_hat, self.X = model.inputs(graph)
+        powers = self.network.tower_powers  # (None,) for a model that mixes all powers inside its layers
+        self.towers = {k: [t for t, power in enumerate(powers) if power == k] for k in dict.fromkeys(powers)}
 
     @property
     def score_is(self) -> Literal["probability", "lead", "log-odds"]:
@@ -123,41 +125,28 @@ class Explainer:
     def contributions(self, Z: Tensor, labels: Tensor) -> Tensor:
         """The contribution of each power to the class ``labels[i]`` of row i, ``(rows, powers)``; Z are the tower
         outputs, ``(rows, towers, width)``."""
-        by_tower = self._contributions(Z, labels)
-        return torch.stack([by_tower[:, towers].sum(dim=1) for towers in self._towers().values()], dim=1)
-
-    def _contributions(self, Z: Tensor, labels: Tensor) -> Tensor:
-        """The same for each tower. The sum is exact: a mixture is a sum, and fc without bias is homogeneous."""
         m = self.network.classifier.weights()
         if m is not None:
-            return m * self.probabilities(Z).gather(2, labels[:, None, None].expand(-1, Z.shape[1], 1))[..., 0]
-        with torch.enable_grad():
-            Z = Z.detach().requires_grad_()
-            logits = self.network.classifier(Z)
-            score = logits.gather(1, labels[:, None])[:, 0]
-            if not self.graph.multilabel:
-                score = score - logits.mean(dim=1)
-            slope = torch.autograd.grad(score.sum(), Z)[0]
-        return (Z.detach() * slope).sum(dim=2)
+            by_tower = m * self.probabilities(Z).gather(2, labels[:, None, None].expand(-1, Z.shape[1], 1))[..., 0]
+        else:  # exact, because a classifier without biases is homogeneous
+            with torch.enable_grad():
+                Z = Z.detach().requires_grad_()
+                logits = self.network.classifier(Z)
+                score = logits.gather(1, labels[:, None])[:, 0]
+                if not self.graph.multilabel:
+                    score = score - logits.mean(dim=1)
+                slope = torch.autograd.grad(score.sum(), Z)[0]
+            by_tower = (Z.detach() * slope).sum(dim=2)
+        return torch.stack([by_tower[:, towers].sum(dim=1) for towers in self.towers.values()], dim=1)
 
     def _votes(self, Z: Tensor, c: int) -> list[Vote]:
         parts = self.contributions(Z, torch.tensor([c]))[0].tolist()
         m = self.network.classifier.weights()
         votes = []
-        for (power, towers), part in zip(self._towers().items(), parts, strict=True):
+        for (power, towers), part in zip(self.towers.items(), parts, strict=True):
             weight = None if m is None else float(m[towers].sum())
             votes.append(Vote(power, part, weight, None if weight is None else part / weight if weight else 0.0))
         return votes
-
-    @property
-    def powers(self) -> list[int | None]:
-        """The powers that vote; [None] for a model that mixes all powers inside its layers."""
-        return list(self._towers())
-
-    def _towers(self) -> dict[int | None, list[int]]:
-        """The indices of the towers of each power."""
-        powers = self.network.tower_powers
-        return {k: [t for t, power in enumerate(powers) if power == k] for k in dict.fromkeys(powers)}
 
 
 def find_node(graph: Graph, node: Any) -> int:

@@ -21,6 +21,7 @@ from ngcn.version import __version__
 
 MAP_NODES = 3_000  # t-SNE of more nodes takes more than a minute
 PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: a few megabytes
+LISTED = 5  # classes of a node, the most probable ones
 UNCERTAIN = 20  # nodes in the list of the least certain
 EXPLAINED = 200  # nodes to explain in full by default
 EXPLAINED_ENTRIES = 12_000_000  # the limit of (nodes to explain) x (entries of Â); more would take minutes
@@ -56,7 +57,7 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
         "scales": _scales(run, explainer, votes),
         "quality": quality(graph, p),
         "classes": list(graph.class_names),
-        "powers": explainer.powers,
+        "powers": list(explainer.towers),
         "score_is": explainer.score_is,
         "multilabel": graph.multilabel,
         "all_nodes": graph.nodes,
@@ -81,16 +82,18 @@ def _order(graph: Graph, probabilities: np.ndarray, uncertain: np.ndarray, expla
 
 def _nodes(graph: Graph, shown: np.ndarray, p: np.ndarray, confidence: np.ndarray, votes: np.ndarray) -> dict[str, Any]:
     """A list per attribute, with an entry per node."""
-    labels = graph.labels[shown]
+    labels, p = graph.labels[shown], p[shown]
+    most_probable = np.argsort(-p, axis=1, kind="stable")[:, :LISTED]
+    class_and_probability = np.stack([most_probable, _mille(np.take_along_axis(p, most_probable, axis=1))], axis=2)
     return {
         "id": [str(node) for node in graph.node_ids[shown].tolist()],
-        "predicted": p[shown].argmax(axis=1).tolist(),
-        "confidence": _mille(confidence[shown]),
-        "probabilities": [_most_probable(row) for row in p[shown]],
-        "chosen": [np.flatnonzero(row > 0.5).tolist() for row in p[shown]] if graph.multilabel else None,
+        "predicted": p.argmax(axis=1).tolist(),
+        "confidence": _mille(confidence[shown]).tolist(),
+        "probabilities": class_and_probability.reshape(len(p), -1).tolist(),  # class, probability, class, ...
+        "chosen": [np.flatnonzero(row > 0.5).tolist() for row in p] if graph.multilabel else None,
         "truth": [np.flatnonzero(row).tolist() for row in labels] if graph.multilabel else labels.tolist(),
         "split": (graph.train + 2 * graph.val + 3 * graph.test)[shown].tolist(),
-        "votes": [_mille(row) for row in votes[shown]],
+        "votes": _mille(votes[shown]).tolist(),
     }
 
 
@@ -100,7 +103,6 @@ def _summary(run: Run, graph: Graph) -> dict[str, Any]:
     best, model = results[run.best_seed], title_of(config.model, config.recipe)
     return {
         "title": f"{model} on {graph.name}",
-        "dataset": graph.name,
         "model": model,
         **{name: getattr(config, name) for name in ("classifier", "recipe", "replicas")},
         "version": __version__,
@@ -159,10 +161,11 @@ def _scales(run: Run, explainer: Explainer, votes: np.ndarray) -> dict[str, Any]
     """The weight of each power; without weights, its mean contribution over all nodes."""
     weights = explainer.network.scale_weights()
     means = run.summary()["scale_weights"]
+    value = dict(zip(explainer.towers, votes.mean(axis=0), strict=True)) if weights is None else weights
     return {
         "weighted": weights is not None,
-        "powers": explainer.powers if weights is None else list(weights),
-        "value": [round(float(w), 4) for w in (votes.mean(axis=0) if weights is None else weights.values())],
+        "powers": list(value),
+        "value": [round(float(w), 4) for w in value.values()],
         "mean": [round(w, 4) for w in means] if means and run.config.seeds > 1 else None,
     }
 
@@ -178,11 +181,5 @@ def _explanation(why: Explanation) -> dict[str, Any]:
     return {"rings": rings, "features": [[f.name, points(f.points), points(f.own)] for f in why.features]}
 
 
-def _mille(shares: np.ndarray) -> list[int]:
-    return np.rint(1000 * shares).astype(int).tolist()
-
-
-def _most_probable(probabilities: np.ndarray, most: int = 5) -> list[int]:
-    """Class, probability, class, probability, ... of the most probable classes."""
-    classes = np.argsort(-probabilities, kind="stable")[:most]
-    return np.stack([classes, _mille(probabilities[classes])], axis=1).ravel().tolist()
+def _mille(shares: np.ndarray) -> np.ndarray:
+    return np.rint(1000 * shares).astype(int)

@@ -29,9 +29,8 @@ def project(hidden: np.ndarray) -> np.ndarray:
     from sklearn.decomposition import PCA
     from sklearn.manifold import TSNE
 
-    nodes = len(hidden)
-    rows = hidden.astype(np.float64)
-    rows = rows - rows.mean(axis=0)
+    nodes, rows = len(hidden), hidden.astype(np.float64)
+    rows -= rows.mean(axis=0)
     if not rows.any():  # all rows are equal
         return np.full((nodes, 2), SIDE // 2)
     dimensions = min(PCA_DIMENSIONS, *rows.shape)

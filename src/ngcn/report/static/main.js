@@ -30,7 +30,7 @@ function drawSettings() {
     byId("seeds-table").append(h("p", { class: "note-block" }, `Seed ${r.seed}: ${r.stopped}`));
   }
   byId("settings-table").append(table([["Setting"], ["Value"]],
-    data.settings.map(([name, value, help]) => [h("span", { title: help }, name), h("span", { class: "value-cell" }, value)]), "Settings"));
+    data.settings.map(([name, value, help]) => [h("span", { title: help }, name), value]), "Settings"));
   byId("footer").append(`Written by ngcn ${data.version}. This file is self-contained and loads nothing from the network.`);
 }
 
