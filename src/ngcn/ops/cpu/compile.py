@@ -16,6 +16,7 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from ctypes import addressof, c_char
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ OPTIONS: dict[str, Any] = {
     "fastmath": {"contract", "reassoc", "nsz", "arcp"},  # no `nnan`, `ninf`: a diverging model must give a NaN loss
     "error_model": "numpy",  # no checks for division by zero
 }
-_ENTRY = types.void(types.intp, types.intp, types.CPointer(types.voidptr), types.CPointer(types.intp))
+_ENTRY = types.void(types.intp, types.intp, types.intp, types.CPointer(types.voidptr), types.CPointer(types.intp))
 _NOTHING: Any = c_char * 0
 _lock = threading.Lock()
 
@@ -52,8 +53,12 @@ class Kernel:
         self.compiled: dict[tuple[Any, ...], Any] = {}
         self.__name__, self.__doc__ = function.__name__, function.__doc__
 
-    def __call__(self, shares: int, *arguments: Any, turns: int = 1) -> None:
-        """Run shares 0 to ``turns * shares - 1``: in each turn `shares` of them in parallel, the turns in order."""
+    def __call__(self, shares: int, *arguments: Any, turns: int = 1, interleaved: bool = False) -> None:
+        """Run shares 0 to ``turns * shares - 1``: in each turn `shares` of them in parallel, the turns in order.
+
+        A thread takes neighbouring shares, whose data may be in its cache; or, if `interleaved`, shares from everywhere,
+        which is better for few shares with different amounts of work.
+        """
         key: list[np.dtype] = []
         pointers: list[int] = []
         numbers: list[int] = []
@@ -71,18 +76,18 @@ class Kernel:
                 numbers.append(argument)
         compiled = self.compiled.get(tuple(key)) or self.compile(tuple(key), arguments)
         packed = np.array(pointers + numbers, np.int64)
-        _launcher()(turns, shares, follow_torch(), compiled.address, packed, len(pointers))
+        _launcher()(turns, shares, follow_torch(), interleaved, compiled.address, packed, len(pointers))
 
     def compile(self, key: tuple[np.dtype, ...], arguments: tuple[Any, ...]) -> Any:
         """Compile a function with the signature that the launcher calls: it unpacks the arguments of a range of shares.
 
         The code of the function for two arrays and a number, as an example::
 
-            def entry(begin, stop, pointers, numbers):
+            def entry(first, stop, step, pointers, numbers):
                 a0 = carray(pointers[0], (numbers[0], numbers[1], ), np.float32)
                 a1 = carray(pointers[1], (numbers[2], ), np.int64)
                 a2 = numbers[3]
-                for share in range(begin, stop):
+                for share in range(first, stop, step):
                     function(share, a0, a1, a2)
         """
         lines, pointers, numbers = [], 0, 0
@@ -96,25 +101,20 @@ class Kernel:
                 numbers += 1
         name = "_".join([self.__name__, *map(str, key)])
         names = ", ".join(f"a{i}" for i in range(len(arguments)))
-        lines += ["for share in range(begin, stop):", f"    function(share, {names})"]
-        source = "\n    ".join([f"def {name}(begin, stop, pointers, numbers):", *lines])
+        lines += ["for share in range(first, stop, step):", f"    function(share, {names})"]
+        source = "\n    ".join([f"def {name}(first, stop, step, pointers, numbers):", *lines])
         inlined = numba.njit(inline="always")(self.function)
         scope: dict[str, Any] = {"carray": numba.carray, "np": np, "function": inlined}
         scope["__name__"] = self.function.__module__
         # In the name of the kernel's own file: Numba compiles anew when that has changed.
         exec(builtins.compile(source, inspect.getfile(self.function), "exec"), scope)
-        with _lock, _cache() as cache:
+        with _lock:
             if key not in self.compiled:
-                try:
-                    self.compiled[key] = numba.cfunc(_ENTRY, cache=cache, **OPTIONS)(scope[name])
-                except RuntimeError:  # no cache for this file, such as one in a notebook
-                    self.compiled[key] = numba.cfunc(_ENTRY, **OPTIONS)(scope[name])
+                self.compiled[key] = _cached(partial(numba.cfunc, _ENTRY, **OPTIONS), scope[name])
         return self.compiled[key]
 
 
-def kernel(function: Callable[..., None]) -> Kernel:
-    """Make a kernel of a function ``f(share, *arguments)``; see :class:`Kernel`."""
-    return Kernel(function)
+kernel = Kernel  # as a decorator
 
 
 def helper(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -123,39 +123,46 @@ def helper(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @intrinsic
-def _call(typing_context: Any, address: Any, begin: Any, stop: Any, packed: Any, pointers: Any) -> Any:
+def _call(typing_context: Any, address: Any, first: Any, stop: Any, step: Any, packed: Any, pointers: Any) -> Any:
     """Call the function at this address; `packed` has its pointers first, then its numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address, begin, stop, _, pointers = args
+        address, first, stop, step, _, pointers = args
         whole, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [whole, whole, pointer.as_pointer(), whole.as_pointer()])
-        data = context.make_array(packed)(context, builder, args[3]).data
+        kind = ir.FunctionType(ir.VoidType(), [whole, whole, whole, pointer.as_pointer(), whole.as_pointer()])
+        data = context.make_array(packed)(context, builder, args[4]).data
         function = builder.inttoptr(address, kind.as_pointer())
         arrays, numbers = builder.bitcast(data, pointer.as_pointer()), builder.gep(data, [pointers])
-        builder.call(function, [begin, stop, arrays, numbers])
+        builder.call(function, [first, stop, step, arrays, numbers])
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, types.int64, packed, types.int64), generate
+    return types.void(types.int64, types.int64, types.int64, types.int64, packed, types.int64), generate
 
 
-def _run(turns: int, shares: int, threads: int, address: int, packed: np.ndarray, pointers: int) -> None:
-    for turn in range(0, turns * shares, shares):
-        for t in numba.prange(threads):
-            _call(address, turn + t * shares // threads, turn + (t + 1) * shares // threads, packed, pointers)
+def _run(
+    turns: int, shares: int, threads: int, interleaved: bool, address: int, packed: np.ndarray, pointers: int
+) -> None:
+    for begin in range(0, turns * shares, shares):
+        for thread in numba.prange(threads):
+            if interleaved:
+                _call(address, begin + thread, begin + shares, threads, packed, pointers)
+            else:
+                first, stop = begin + thread * shares // threads, begin + (thread + 1) * shares // threads
+                _call(address, first, stop, 1, packed, pointers)
 
 
-_launchers: list[Any] = []
-
-
+@cache
 def _launcher() -> Any:
-    if not _launchers:
-        with _lock, _cache() as cache:
-            try:
-                _launchers.append(numba.njit(parallel=True, nogil=True, cache=cache)(_run))
-            except RuntimeError:
-                _launchers.append(numba.njit(parallel=True, nogil=True)(_run))
-    return _launchers[0]
+    return _cached(partial(numba.njit, parallel=True, nogil=True), _run)
+
+
+def _cached(compiler: Callable[..., Any], function: Callable[..., Any]) -> Any:
+    """The compiled function, from Numba's cache if possible."""
+    with _cache() as writable:
+        try:
+            return compiler(cache=writable)(function)
+        except RuntimeError:  # no cache for this file, such as one in a notebook
+            return compiler()(function)
 
 
 @contextmanager

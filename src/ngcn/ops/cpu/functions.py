@@ -25,34 +25,9 @@ if TYPE_CHECKING:
 SUMS = 16  # parts of the nodes that a weight gradient is summed over; fixed, so that threads do not change its bits
 
 
-def propagate(A_hat: Operator, Z: Tensor, powers: tuple[int, ...], reach: Reach) -> Tensor:
-    result: Tensor = _Propagate.apply(Z, A_hat, powers, reach)
-    return result
-
-
-def features_times(X: Features, W: Tensor, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
-    result: Tensor = _FeaturesTimes.apply(W, X, replicas, dropout, reach)
-    return result
-
-
-def relu_dropout(Y: Tensor, dropout: Dropout, reach: Reach) -> Tensor:
-    result: Tensor = _ReluDropout.apply(Y, dropout, reach)
-    return result
-
-
-def relu_normalize_dropout(Y: Tensor, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
-    result: Tensor = _ReluNormalizeDropout.apply(Y, replicas, dropout, reach)
-    return result
-
-
-def tower_linear(H: Tensor, W: Tensor, reach: Reach) -> Tensor:
-    result: Tensor = _TowerLinear.apply(H, W, reach)
-    return result
-
-
 class _Propagate(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, Z: Tensor, A_hat: Operator, powers: tuple[int, ...], reach: Reach) -> Tensor:
+    def forward(ctx: Any, A_hat: Operator, Z: Tensor, powers: tuple[int, ...], reach: Reach) -> Tensor:
         ctx.settings = A_hat, powers, reach
         return _multiply(A_hat, Z.detach(), powers, reach, reach.layers, outward=-1)
 
@@ -60,7 +35,7 @@ class _Propagate(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         # The gradient starts in the rows that the next layer reaches. Every product moves it by one hop.
         A_hat, powers, reach = ctx.settings
-        return _multiply(A_hat.T, grads[0], powers, reach, reach.layers - 1, outward=1), None, None, None
+        return None, _multiply(A_hat.T, grads[0], powers, reach, reach.layers - 1, outward=1), None, None
 
 
 def _multiply(A: Operator, Z: Tensor, powers: tuple[int, ...], reach: Reach, layers: int, outward: int) -> Tensor:
@@ -82,15 +57,14 @@ def _products(powers: tuple[int, ...], layers: int, outward: int) -> np.ndarray:
 
 class _FeaturesTimes(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, W: Tensor, X: Features, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
+    def forward(ctx: Any, X: Features, W: Tensor, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
         ctx.settings = X, replicas, dropout, reach
         nodes, entries = X.shape[0], X.matrix.nnz
         out = empty((len(W), nodes, W.shape[2]), X.matrix.dtype)
         block = sparse_kernels.rows_per_share(nodes, entries)
         mask = replicas, *dropout.key, dropout.keep
-        sparse_kernels.features_times(
-            -(-nodes // block), *X.rows, W.detach().numpy(), out, *mask, block, reach.distance, reach.first_block
-        )
+        arguments = *X.rows, W.detach().numpy(), out, *mask, block, reach.distance, reach.first_block
+        sparse_kernels.features_times(-(-nodes // block), *arguments, interleaved=True)
         return torch.from_numpy(out)
 
     @staticmethod
@@ -102,7 +76,7 @@ class _FeaturesTimes(torch.autograd.Function):
         sparse_kernels.transposed_features_times(
             len(shares) - 1, shares, *entries, G, out, replicas, *dropout.key, dropout.keep
         )
-        return torch.from_numpy(out), None, None, None, None
+        return None, torch.from_numpy(out), None, None, None
 
 
 class _ReluDropout(torch.autograd.Function):
@@ -122,8 +96,7 @@ class _ReluDropout(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         H, G = ctx.saved_tensors[0].numpy(), grads[0].contiguous().numpy()
         out = empty_like(H)
-        flat = (array.reshape(-1) for array in (H, G, out))
-        tower_kernels.relu_dropout_backward(-(-H.size // tower_kernels.FLAT), *flat, ctx.keep)
+        tower_kernels.relu_dropout_backward(len(H) * _blocks(H), H, G, out, ctx.keep)
         return torch.from_numpy(out), None, None
 
 
@@ -173,3 +146,10 @@ def _times_matrices(H: np.ndarray, W: np.ndarray, distance: np.ndarray, limits: 
 def _blocks(array: np.ndarray) -> int:
     """Shares of the rows of a block."""
     return -(-array.shape[1] // tower_kernels.BLOCK)
+
+
+propagate = _Propagate.apply
+features_times = _FeaturesTimes.apply
+relu_dropout = _ReluDropout.apply
+relu_normalize_dropout = _ReluNormalizeDropout.apply
+tower_linear = _TowerLinear.apply

@@ -10,6 +10,7 @@ import numpy as np
 
 from ngcn.ops.cpu.compile import helper
 
+Array = np.ndarray
 U32 = np.uint32
 U64 = np.uint64
 
@@ -34,7 +35,7 @@ def lowest_digit(keep: int) -> int:
 
 
 @helper
-def consecutive(first: int, count: int) -> np.ndarray:
+def consecutive(first: int, count: int) -> Array:
     """``first, first + 1, ...``; ``np.arange`` takes seconds to compile."""
     numbers = np.empty(count, np.uint32)
     for k in range(count):
@@ -43,14 +44,14 @@ def consecutive(first: int, count: int) -> np.ndarray:
 
 
 @helper
-def clear(row: np.ndarray, begin: int, stop: int) -> None:
+def clear(row: Array, begin: int, stop: int) -> None:
     """``row[begin:stop] = 0``, which takes a second to compile if written like that."""
     for c in range(begin, stop):
         row[c] = 0
 
 
 @helper
-def keep_bits(bits: np.ndarray, numbers: np.ndarray, first: int, key_0: int, key_1: int, keep: int, digit: int) -> None:
+def keep_bits(bits: Array, numbers: Array, first: int, key_0: int, key_1: int, keep: int, digit: int) -> None:
     """``bits[w, k]``: 32 independent bits, each 1 with probability ``keep / 65536``, for ``numbers[first + k]``.
 
     The binary digits of the probability say how to combine uniform words: from the lowest 1, at `digit`, upwards, OR

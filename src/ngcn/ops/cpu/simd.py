@@ -120,67 +120,35 @@ class _Sum:
                 self._choose(*others, otherwise=otherwise)
 
 
-def _add_rows(ahead: int) -> Any:
+def _sum(emit: Callable[[_Sum], None], ahead: int = 0) -> Any:
+    """An intrinsic whose code `emit` emits."""
+
     @intrinsic
     def add_rows(
-        typing_context: Any,
-        out: Any,
-        at: Any,
-        source: Any,
-        column: Any,
-        width: Any,
-        rows: Any,
-        begin: Any,
-        stop: Any,
-        factors: Any,
-        first: Any,
-        stride: Any,
-        fresh: Any,
-    ) -> Any:
+        typing_context: Any, out: Any, at: Any, source: Any, column: Any, width: Any,
+        rows: Any, begin: Any, stop: Any, factors: Any, first: Any, stride: Any, fresh: Any,
+    ) -> Any:  # fmt: skip
+        """A sum of scaled rows.
+
+        ``out[at + c] = start + sum over e from begin to stop of
+        factors[first + e * stride] * source[rows[e], column + c]`` for c < width.
+        The start is 0 if `fresh`, else the current value.
+        """
+
         def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-            _Sum(context, builder, signature, args, ahead).emit_any_width()
+            emit(_Sum(context, builder, signature, args, ahead))
             return context.get_dummy_value()
 
         arguments = out, at, source, column, width, rows, begin, stop, factors, first, stride, fresh
         return types.void(*arguments), generate
 
-    add_rows.__doc__ = """A sum of scaled rows.
-
-    ``out[at + c] = start + sum over e from begin to stop of
-    factors[first + e * stride] * source[rows[e], column + c]`` for c < width.
-    The start is 0 if `fresh`, else the current value.
-    """
     return add_rows
 
 
-add_rows = _add_rows(ahead=0)
-add_far_rows = _add_rows(ahead=AHEAD)  # prefetches: faster if `source` is larger than the cache of a core
-
-
-@intrinsic
-def add_rows_4x16(
-    typing_context: Any,
-    out: Any,
-    at: Any,
-    source: Any,
-    column: Any,
-    step: Any,
-    rows: Any,
-    begin: Any,
-    stop: Any,
-    factors: Any,
-    first: Any,
-    stride: Any,
-    fresh: Any,
-) -> Any:
-    """:func:`add_rows` for four towers of 16 columns at once; the factors of the next tower are `step` further on."""
-
-    def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        emitter = _Sum(context, builder, signature, args, ahead=0)
-        emitter.emit(WHOLE(0), WHOLE(16), 2, groups=4, step=emitter.width)
-        return context.get_dummy_value()
-
-    return types.void(out, at, source, column, step, rows, begin, stop, factors, first, stride, fresh), generate
+add_rows = _sum(_Sum.emit_any_width)
+add_far_rows = _sum(_Sum.emit_any_width, ahead=AHEAD)  # prefetches: faster if `source` is larger than a core's cache
+# For four towers of 16 columns at once. Its `width` is how much further on the factors of the next tower are.
+add_rows_4x16 = _sum(lambda total: total.emit(WHOLE(0), WHOLE(16), 2, groups=4, step=total.width))
 
 
 @intrinsic

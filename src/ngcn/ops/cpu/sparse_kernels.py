@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 
 from ngcn.ops.cpu.compile import helper, kernel
-from ngcn.ops.cpu.masks import U32, U64, clear, consecutive, keep_bits, lowest_digit
+from ngcn.ops.cpu.masks import U32, U64, Array, clear, consecutive, keep_bits, lowest_digit
 from ngcn.ops.cpu.simd import add_far_rows, add_rows, add_rows_4x16
 
 BLOCK = 128  # rows in a share of `multiply_powers`
@@ -30,14 +30,14 @@ def rows_per_share(rows: int, entries: int) -> int:
 @kernel
 def multiply_powers(
     share: int,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    weights: np.ndarray,
-    Z: np.ndarray,
-    out: np.ndarray,
-    work: np.ndarray,
-    products: np.ndarray,
-    distance: np.ndarray,
+    indptr: Array,
+    indices: Array,
+    weights: Array,
+    Z: Array,
+    out: Array,
+    work: Array,
+    products: Array,
+    distance: Array,
 ) -> None:
     """``out[p] = A^k_p @ Z[p]``, one sparse product per turn.
 
@@ -72,9 +72,7 @@ def multiply_powers(
 
 
 @helper
-def _scale(
-    factors: np.ndarray, values: np.ndarray, begin: int, bits: np.ndarray, tower: int, several: int, scale: float
-) -> None:
+def _scale(factors: Array, values: Array, begin: int, bits: Array, tower: int, several: int, scale: float) -> None:
     """``factors[t * count + k] = x_begin+k * mask_k,tower+t / keep`` for t < several; 32 towers to a word."""
     count = bits.shape[1]
     for t in range(several):
@@ -87,18 +85,18 @@ def _scale(
 @kernel
 def features_times(
     share: int,
-    indptr: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    W: np.ndarray,
-    out: np.ndarray,
+    indptr: Array,
+    indices: Array,
+    values: Array,
+    W: Array,
+    out: Array,
     replicas: int,
     key_0: int,
     key_1: int,
     keep: int,
     block: int,
-    distance: np.ndarray,
-    first: np.ndarray,
+    distance: Array,
+    first: Array,
 ) -> None:
     """``out[p, i, tower] = sum_j x_ij * mask_ij,tower / keep * W[p, j, tower]``: X W, each tower with its own mask.
 
@@ -138,14 +136,14 @@ def features_times(
 @kernel
 def transposed_features_times(
     share: int,
-    shares: np.ndarray,
-    starts: np.ndarray,
-    stops: np.ndarray,
-    indices: np.ndarray,
-    values: np.ndarray,
-    numbers: np.ndarray,
-    G: np.ndarray,
-    out: np.ndarray,
+    shares: Array,
+    starts: Array,
+    stops: Array,
+    indices: Array,
+    values: Array,
+    numbers: Array,
+    G: Array,
+    out: Array,
     replicas: int,
     key_0: int,
     key_1: int,

@@ -9,23 +9,15 @@ from __future__ import annotations
 import numpy as np
 
 from ngcn.ops.cpu.compile import kernel
-from ngcn.ops.cpu.masks import U64, clear, consecutive, keep_bits, lowest_digit
+from ngcn.ops.cpu.masks import U64, Array, clear, consecutive, keep_bits, lowest_digit
 from ngcn.ops.cpu.simd import add_rows, spread_32
 
 BLOCK = 64  # rows in a share
-FLAT = 8192  # entries in a share of `relu_dropout_backward`
 
 
 @kernel
 def relu_dropout(
-    share: int,
-    Y: np.ndarray,
-    out: np.ndarray,
-    key_0: int,
-    key_1: int,
-    keep: int,
-    distance: np.ndarray,
-    limits: np.ndarray,
+    share: int, Y: Array, out: Array, key_0: int, key_1: int, keep: int, distance: Array, limits: Array
 ) -> None:
     """``out = max(Y, 0) * mask / keep``."""
     rows, columns = Y.shape[1:]
@@ -51,26 +43,21 @@ def relu_dropout(
 
 
 @kernel
-def relu_dropout_backward(share: int, H: np.ndarray, G: np.ndarray, out: np.ndarray, keep: int) -> None:
-    """``out = G / keep where H > 0``: whatever was dropped or negative has H = 0. The arrays are flat."""
+def relu_dropout_backward(share: int, H: Array, G: Array, out: Array, keep: int) -> None:
+    """``out = G / keep where H > 0``: whatever was dropped or negative has H = 0."""
     scale, zero = G.dtype.type(65536 / keep), G.dtype.type(0)
-    begin = share * FLAT
-    h, g, target = H[begin : begin + FLAT], G[begin : begin + FLAT], out[begin : begin + FLAT]
-    for k in range(len(h)):
-        target[k] = g[k] * scale if h[k] > 0 else zero
+    rows, columns = H.shape[1:]
+    shares = (rows + BLOCK - 1) // BLOCK
+    p, begin = share // shares, share % shares * BLOCK
+    for v in range(U64(begin), U64(min(rows, begin + BLOCK))):
+        h, g, target = H[p, v], G[p, v], out[p, v]
+        for c in range(columns):
+            target[c] = g[c] * scale if h[c] > 0 else zero
 
 
 @kernel
 def relu_normalize_dropout(
-    share: int,
-    Y: np.ndarray,
-    out: np.ndarray,
-    replicas: int,
-    key_0: int,
-    key_1: int,
-    keep: int,
-    distance: np.ndarray,
-    limits: np.ndarray,
+    share: int, Y: Array, out: Array, replicas: int, key_0: int, key_1: int, keep: int, distance: Array, limits: Array
 ) -> None:
     """``out = L2NormalizeRows(max(Y, 0)) * mask / keep``, each tower by itself."""
     rows, columns = Y.shape[1:]
@@ -102,15 +89,15 @@ def relu_normalize_dropout(
 @kernel
 def relu_normalize_dropout_backward(
     share: int,
-    Y: np.ndarray,
-    G: np.ndarray,
-    out: np.ndarray,
+    Y: Array,
+    G: Array,
+    out: Array,
     replicas: int,
     key_0: int,
     key_1: int,
     keep: int,
-    distance: np.ndarray,
-    limits: np.ndarray,
+    distance: Array,
+    limits: Array,
 ) -> None:
     """With r = max(y, 0), u = r / |r| and g the masked gradient: ``dy = (g - u (u . g)) / |r|`` where y > 0."""
     rows, columns = Y.shape[1:]
@@ -143,15 +130,7 @@ def relu_normalize_dropout_backward(
 
 
 @kernel
-def times_matrices(
-    share: int,
-    H: np.ndarray,
-    W: np.ndarray,
-    lines: np.ndarray,
-    out: np.ndarray,
-    distance: np.ndarray,
-    limits: np.ndarray,
-) -> None:
+def times_matrices(share: int, H: Array, W: Array, lines: Array, out: Array, distance: Array, limits: Array) -> None:
     """``out[p, v, r] = H[p, v, r] @ W[p, r]`` for W of shape ``(powers, replicas, inner, outer)``; lines = 0, 1, ..."""
     replicas, inner, outer = W.shape[1:]
     rows = H.shape[1]
@@ -166,9 +145,7 @@ def times_matrices(
 
 
 @kernel
-def outer_products(
-    share: int, H: np.ndarray, G: np.ndarray, partial: np.ndarray, distance: np.ndarray, limits: np.ndarray
-) -> None:
+def outer_products(share: int, H: Array, G: Array, partial: Array, distance: Array, limits: Array) -> None:
     """``partial.sum(0)[p, r] = G[p, :, r]^T @ H[p, :, r]``: the weight gradient.
 
     A share has its own matrix in `partial` and a fixed part of the nodes, so that the sum has the same bits for any
