@@ -29,7 +29,7 @@ def products(network: Network, A_hat: Operator, X: Features, rows: Tensor) -> di
     powers, replicas = first.linear.powers, first.linear.replicas
     W_1, W_2 = first.linear.weight, second.linear.weight
     reach = Reach.of(A_hat, rows.numpy(), powers, layers=2)
-    after = reach.after_layer()
+    after = reach.after_layer
     nodes = X.shape[0]
 
     XW = X.times(W_1, replicas, reach=reach)

@@ -47,7 +47,7 @@ def test_only_what_is_wanted_and_all_of_it(backend, A_hat, powers):
     expected, Z.grad = Z.grad, None
 
     reach = Reach.of(A_hat, rows, powers, layers=2)
-    limited = propagate(A_hat, propagate(A_hat, Z, powers, reach).tanh(), powers, reach.after_layer())[:, rows]
+    limited = propagate(A_hat, propagate(A_hat, Z, powers, reach).tanh(), powers, reach.after_layer)[:, rows]
     (limited * weight).sum().backward()
     torch.testing.assert_close(limited, full)
     torch.testing.assert_close(Z.grad, expected)
@@ -63,8 +63,20 @@ def test_out_of_reach_is_zero(backend, A_hat):
 def test_distances_follow_the_inflow():
     chain = Operator(sp.csr_array(np.diag(np.ones(3), 1)))  # row v takes from v + 1
     np.testing.assert_array_equal(chain.distances(np.array([1]), 9), [9, 0, 1, 2])
+
+
+def test_reaches_are_cached_by_rows_powers_and_layers():
+    chain = Operator(sp.csr_array(np.diag(np.ones(3), 1)))
+    reach = Reach.of(chain, np.array([1]), (0, 2))
+    assert Reach.of(chain, np.array([1]), (0, 2)) is reach
+    np.testing.assert_array_equal(reach.distance, [3, 0, 1, 2])
     same_bytes = np.array([1, 0], np.int32)
-    np.testing.assert_array_equal(chain.distances(same_bytes, 9), [0, 0, 1, 2])
+    np.testing.assert_array_equal(Reach.of(chain, same_bytes, (0, 2)).distance, [0, 0, 1, 2])
+    assert Reach.of(chain, np.array([1]), (0, 2), layers=2).layers == 2
+    assert not Reach.of(chain, None, (0, 2)).distance.any()
+    for row in range(20):
+        Reach.of(chain, np.array([row % 4, 0, 1][: 1 + row // 4]), (0, 1))
+    assert len(chain.cache["reach"]) <= 16
 
 
 def test_explicit_power_and_its_largest_entries(A_hat):

@@ -40,7 +40,7 @@ def test_masks_are_equal_bit_for_bit(keep: int) -> None:
     numbers = np.concatenate([np.arange(999), [2**31 - 1, 2**31, 2**32 - 1]])
     for key in ((0, 0), (2**32 - 1, 2**32 - 1), (0x9E3779B9, 12345)):
         bits = np.empty((3, len(numbers)), np.uint32)
-        _bits(1, numbers, bits, *key, keep)
+        _bits(1, (numbers, bits), *key, keep)
         expected = reference_bits(torch.from_numpy(numbers), 3, Dropout(keep, key))
         np.testing.assert_array_equal(bits, expected.numpy())
 
@@ -71,7 +71,7 @@ def test_operators_and_gradients_are_the_same(
     replicas, nodes, blocks = 5, A_hat.nodes, len(POWERS)
     reach = Reach.of(A_hat, None if wanted is None else np.array(wanted), POWERS, layers=2)
     within, within_next = (
-        torch.from_numpy(r.distance <= r.limits[:, None])[..., None] for r in (reach, reach.after_layer())
+        torch.from_numpy(r.distance <= r.limits[:, None])[..., None] for r in (reach, reach.after_layer)
     )
     dropout = Dropout.draw(probability)
     Z, W = randn(blocks, nodes, replicas * width), randn(blocks, X.shape[1], replicas * width)

@@ -41,7 +41,7 @@ def random_walks(
     walks[:, 0] = starts
     ends = np.concatenate([[0.0], np.cumsum(A.data, dtype=np.float64)])  # cumulative weights
     key = np.random.SeedSequence(seed).generate_state(1, np.uint64)
-    _walk(-(-len(starts) // 64), A.indptr, A.indices, ends, key, np.array([1 / p, 1 / q]), walks)
+    _walk(-(-len(starts) // 64), (A.indptr, A.indices, ends, key, np.array([1 / p, 1 / q]), walks))
     return walks
 
 

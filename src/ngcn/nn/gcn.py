@@ -39,5 +39,5 @@ class GCN(GraphModel):
             if i > 0:
                 Z = relu_dropout(Z, dropout, reach)
             Z = layer(A_hat, Z, dropout, reach)
-            reach = reach.after_layer()
+            reach = reach.after_layer
         return self.activation(tower_outputs(Z, self.replicas, rows))

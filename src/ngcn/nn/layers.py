@@ -72,7 +72,7 @@ class GraphConvolution(nn.Module):
     ) -> Float[Tensor, "powers nodes columns_out"]:
         linear = self.linear
         if linear.width_in < linear.width_out and not isinstance(Z, Features):
-            return linear(propagate(A_hat, Z, linear.powers, reach), dropout, reach.after_layer())
+            return linear(propagate(A_hat, Z, linear.powers, reach), dropout, reach.after_layer)
         return propagate(A_hat, linear(Z, dropout, reach), linear.powers, reach)
 
 

@@ -42,6 +42,6 @@ class SAGE(GraphModel):
             dropout = Dropout.draw(self.dropout) if self.training else NONE
             if i > 0:
                 Z = relu_normalize_dropout(Z, self.replicas, dropout, reach)
-            Z = neighbours(A_hat, Z, dropout, reach).add_(own(Z, dropout, reach.after_layer()))
-            reach = reach.after_layer()
+            Z = neighbours(A_hat, Z, dropout, reach).add_(own(Z, dropout, reach.after_layer))
+            reach = reach.after_layer
         return l2_normalize(self.activation(tower_outputs(Z, self.replicas, rows)))

@@ -16,8 +16,6 @@ from ngcn.ops._checks import FLOATS, checked, checked_reach
 from ngcn.ops.backend import backend
 from ngcn.ops.reach import Reach
 
-CACHED = 16  # arrays of distances per operator
-
 
 class Operator:
     """A normalised adjacency Â in CSR form. Row v has the weights of what flows into node v.
@@ -62,31 +60,16 @@ class Operator:
         return Power(self, k)
 
     def distances(self, rows: np.ndarray, most: int) -> np.ndarray:
-        """The number of hops from each node to the nearest of `rows`, in the direction of the flow; at most `most`.
-
-        The newest results are cached. Their ids are keys in other caches.
-        """
-        cache = self.cache.setdefault("distances", {})
-        key = (rows.dtype.str, rows.tobytes(), most)
-        if key not in cache:
-            inflow = self.T.matrix != 0
-            reached = np.zeros(self.nodes, dtype=bool)
-            reached[rows] = True
-            distance = np.where(reached, 0, most).astype(np.int32)
-            for hops in range(1, most):
-                now = reached | (inflow @ reached)
-                distance[now & ~reached] = hops
-                reached = now
-            if len(cache) == CACHED:
-                del cache[next(iter(cache))]
-            cache[key] = distance
-        distances: np.ndarray = cache[key]
-        return distances
-
-    @cached_property
-    def all_wanted(self) -> np.ndarray:
-        """Distances for a reach of all nodes. Its id is a key in other caches."""
-        return np.zeros(self.nodes, np.int32)
+        """The number of hops from each node to the nearest of `rows`, in the direction of the flow; at most `most`."""
+        inflow = self.T.matrix != 0
+        reached = np.zeros(self.nodes, dtype=bool)
+        reached[rows] = True
+        distance = np.where(reached, 0, most).astype(np.int32)
+        for hops in range(1, most):
+            now = reached | (inflow @ reached)
+            distance[now & ~reached] = hops
+            reached = now
+        return distance
 
     def __repr__(self) -> str:
         return f"Operator(nodes={self.nodes}, entries={self.matrix.nnz}, symmetric={self.symmetric})"

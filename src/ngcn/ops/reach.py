@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 if TYPE_CHECKING:
     from ngcn.ops.operator import Operator
+
+CACHED = 16  # reaches per operator
 
 
 @dataclass(frozen=True)
@@ -30,20 +33,27 @@ class Reach:
 
     @staticmethod
     def of(A_hat: Operator, rows: np.ndarray | None, powers: tuple[int, ...], layers: int = 1) -> Reach:
-        """The reach of the nodes `rows`, or of all nodes if it is None."""
-        if rows is None:
-            return Reach(A_hat.all_wanted, powers, layers)
-        return Reach(A_hat.distances(rows, layers * powers[-1] + 1), powers, layers)
+        """The reach of the nodes `rows`, or of all nodes if it is None. The newest are cached, with all they derive."""
+        cache = A_hat.cache.setdefault("reach", {})
+        key = rows is not None and (rows.dtype.str, rows.tobytes()), powers, layers
+        if key not in cache:
+            if len(cache) == CACHED:
+                del cache[next(iter(cache))]
+            nearest = np.arange(A_hat.nodes) if rows is None else rows
+            cache[key] = Reach(A_hat.distances(nearest, layers * powers[-1] + 1), powers, layers)
+        reach: Reach = cache[key]
+        return reach
 
+    @cached_property
     def after_layer(self) -> Reach:
         return replace(self, layers=self.layers - 1)
 
-    @property
+    @cached_property
     def limits(self) -> np.ndarray:
         """For each power, the largest distance at which a row matters."""
         return self.layers * np.array(self.powers)
 
-    @property
+    @cached_property
     def first_block(self) -> np.ndarray:
         """For each distance, the index of the first power whose limit is at least as large.
 

@@ -28,7 +28,7 @@ def propagate(A_hat: Operator, Z: Tensor, powers: tuple[int, ...], reach: Reach)
         for _ in range(k):
             block = A @ block
         blocks.append(block)
-    return _within(reach.after_layer(), torch.stack(blocks))
+    return _within(reach.after_layer, torch.stack(blocks))
 
 
 def features_times(X: Features, W: Tensor, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:

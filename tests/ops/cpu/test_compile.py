@@ -24,7 +24,7 @@ def wipe(share, row):
     clear(row, 0, len(row))
 
 row = np.ones(3)
-wipe(1, row)
+wipe(1, (row,))
 print(row.sum(), sum(compiled.cache_hits for compiled in wipe.compiled.values()))
 """
 
@@ -37,7 +37,7 @@ def _count(share: int, counts: np.ndarray, order: np.ndarray, per_turn: int) -> 
 
 def test_every_share_runs_once_and_turns_in_their_order() -> None:
     counts, order = np.zeros(7 * 20, np.int64), np.zeros(20, np.int32)
-    _count(20, counts, order, 20, turns=7)
+    _count(20, (counts, order), 20, turns=7)
     assert (counts == 1).all() and (order == 6).all()
 
 
@@ -50,11 +50,12 @@ def test_read_only_arrays_and_others_that_are_not_in_c_order() -> None:
         out[0] = given.sum() + len(given)
 
     out = np.zeros(1)
-    add(1, read_only, out)
+    add(1, (read_only, out))
     assert out[0] == 3
     with pytest.raises(ValueError, match="add needs arrays in C order"):
-        add(1, np.zeros((3, 4)).T, out)
-    add(1, np.zeros((0, 4)), out)
+        add(1, (np.zeros((3, 4)).T, out))
+    add(1, (np.zeros((0, 4)), out))
+    add(0, (read_only, out))  # no shares
     assert out[0] == 0
 
 

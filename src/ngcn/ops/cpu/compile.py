@@ -1,9 +1,9 @@
 """Compile kernels and run them on several threads.
 
-A kernel is a function of one share of the work: ``f(share, *arguments)``. Numba compiles it once, without threads. One
-launcher, common to all kernels, runs the shares in parallel and calls the kernel through its address. Compared with a
-``prange`` in every kernel, this takes a third of the time to compile: Numba compiles the body of a ``prange`` several
-times, and its wrappers take longer than most of our loops.
+A kernel is a function of one share of the work: ``f(share, *arrays, *numbers)``. Numba compiles it once, without
+threads. One launcher, common to all kernels, runs the shares in parallel and calls the kernel through its address.
+Compared with a ``prange`` in every kernel, this takes a third of the time to compile: Numba compiles the body of a
+``prange`` several times, and its wrappers take longer than most of our loops.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import hashlib
 import inspect
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from ctypes import addressof, c_char
 from functools import cache, partial
@@ -32,7 +32,7 @@ OPTIONS: dict[str, Any] = {
     "fastmath": {"contract", "reassoc", "nsz", "arcp"},  # no `nnan`, `ninf`: a diverging model must give a NaN loss
     "error_model": "numpy",  # no checks for division by zero
 }
-_ENTRY = types.void(types.intp, types.intp, types.intp, types.CPointer(types.voidptr), types.CPointer(types.intp))
+_ENTRY = types.void(types.intp, types.intp, types.CPointer(types.voidptr), types.CPointer(types.intp))
 _NOTHING: Any = c_char * 0
 _lock = threading.Lock()
 
@@ -41,8 +41,8 @@ class Kernel:
     """A compiled function of one share of the work. It is compiled when called with arrays of new types.
 
     Args:
-        function: called as ``function(share, *arguments)``. It is compiled with arrays and integers as arguments. It
-            must write to different memory for each share.
+        function: called as ``function(share, *arrays, *numbers)``, with arrays in C order and integers. It must write
+            to different memory for each share.
 
     Attributes:
         compiled: for each combination of array types, the result of ``numba.cfunc``.
@@ -53,56 +53,45 @@ class Kernel:
         self.compiled: dict[tuple[Any, ...], Any] = {}
         self.__name__, self.__doc__ = function.__name__, function.__doc__
 
-    def __call__(self, shares: int, *arguments: Any, turns: int = 1, interleaved: bool = False) -> None:
+    def __call__(self, shares: int, arrays: Sequence[np.ndarray], *numbers: int, turns: int = 1) -> None:
         """Run shares 0 to ``turns * shares - 1``: in each turn `shares` of them in parallel, the turns in order.
 
-        A thread takes neighbouring shares, whose data may be in its cache; or, if `interleaved`, shares from everywhere,
-        which is better for few shares with different amounts of work.
+        A thread takes neighbouring shares, the same for every kernel: what it wrote before may be in its cache.
         """
-        key: list[np.dtype] = []
-        pointers: list[int] = []
-        numbers: list[int] = []
-        for argument in arguments:
-            if isinstance(argument, np.ndarray):
-                key.append(argument.dtype)
-                try:
-                    pointers.append(addressof(_NOTHING.from_buffer(argument)))  # 3 times as fast as `.ctypes.data`
-                except (TypeError, ValueError):  # read-only, or not in C order
-                    if not argument.flags.c_contiguous:
-                        raise ValueError(f"{self.__name__} needs arrays in C order.") from None
-                    pointers.append(argument.ctypes.data)
-                numbers += argument.shape
-            else:
-                numbers.append(argument)
-        compiled = self.compiled.get(tuple(key)) or self.compile(tuple(key), arguments)
-        packed = np.array(pointers + numbers, np.int64)
-        _launcher()(turns, shares, follow_torch(), interleaved, compiled.address, packed, len(pointers))
+        key = tuple([array.dtype for array in arrays])
+        compiled = self.compiled.get(key) or self.compile(key, [array.ndim for array in arrays], len(numbers))
+        try:
+            packed = [addressof(_NOTHING.from_buffer(array)) for array in arrays]  # 3 times as fast as `.ctypes.data`
+        except (TypeError, ValueError):  # read-only, or not in C order
+            packed = [array.ctypes.data for array in arrays]
+            if not all(array.flags.c_contiguous for array in arrays):
+                raise ValueError(f"{self.__name__} needs arrays in C order.") from None
+        for array in arrays:
+            packed += array.shape
+        packed += numbers
+        _launcher()(turns, shares, follow_torch(), compiled.address, np.array(packed, np.int64), len(arrays))
 
-    def compile(self, key: tuple[np.dtype, ...], arguments: tuple[Any, ...]) -> Any:
+    def compile(self, key: tuple[np.dtype, ...], dimensions: list[int], numbers: int) -> Any:
         """Compile a function with the signature that the launcher calls: it unpacks the arguments of a range of shares.
 
         The code of the function for two arrays and a number, as an example::
 
-            def entry(first, stop, step, pointers, numbers):
+            def entry(first, stop, pointers, numbers):
                 a0 = carray(pointers[0], (numbers[0], numbers[1], ), np.float32)
                 a1 = carray(pointers[1], (numbers[2], ), np.int64)
-                a2 = numbers[3]
-                for share in range(first, stop, step):
-                    function(share, a0, a1, a2)
+                for share in range(first, stop):
+                    function(share, a0, a1, numbers[3])
         """
-        lines, pointers, numbers = [], 0, 0
-        for i, argument in enumerate(arguments):
-            if isinstance(argument, np.ndarray):
-                shape = "".join(f"numbers[{numbers + axis}], " for axis in range(argument.ndim))
-                lines.append(f"a{i} = carray(pointers[{pointers}], ({shape}), np.{argument.dtype})")
-                numbers, pointers = numbers + argument.ndim, pointers + 1
-            else:
-                lines.append(f"a{i} = numbers[{numbers}]")
-                numbers += 1
+        lines, arguments, used = [], [], 0
+        for i, (dtype, axes) in enumerate(zip(key, dimensions, strict=True)):
+            shape = "".join(f"numbers[{used + axis}], " for axis in range(axes))
+            lines.append(f"a{i} = carray(pointers[{i}], ({shape}), np.{dtype})")
+            arguments.append(f"a{i}")
+            used += axes
+        arguments += [f"numbers[{used + i}]" for i in range(numbers)]
+        lines += ["for share in range(first, stop):", f"    function(share, {', '.join(arguments)})"]
         name = "_".join([self.__name__, *map(str, key)])
-        names = ", ".join(f"a{i}" for i in range(len(arguments)))
-        lines += ["for share in range(first, stop, step):", f"    function(share, {names})"]
-        source = "\n    ".join([f"def {name}(first, stop, step, pointers, numbers):", *lines])
+        source = "\n    ".join([f"def {name}(first, stop, pointers, numbers):", *lines])
         inlined = numba.njit(inline="always")(self.function)
         scope: dict[str, Any] = {"carray": numba.carray, "np": np, "function": inlined}
         scope["__name__"] = self.function.__module__
@@ -123,32 +112,27 @@ def helper(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @intrinsic
-def _call(typing_context: Any, address: Any, first: Any, stop: Any, step: Any, packed: Any, pointers: Any) -> Any:
+def _call(typing_context: Any, address: Any, first: Any, stop: Any, packed: Any, pointers: Any) -> Any:
     """Call the function at this address; `packed` has its pointers first, then its numbers."""
 
     def generate(context: Any, builder: Any, signature: Any, args: Any) -> Any:
-        address, first, stop, step, _, pointers = args
+        address, first, stop, _, pointers = args
         whole, pointer = ir.IntType(64), ir.IntType(8).as_pointer()
-        kind = ir.FunctionType(ir.VoidType(), [whole, whole, whole, pointer.as_pointer(), whole.as_pointer()])
-        data = context.make_array(packed)(context, builder, args[4]).data
+        kind = ir.FunctionType(ir.VoidType(), [whole, whole, pointer.as_pointer(), whole.as_pointer()])
+        data = context.make_array(packed)(context, builder, args[3]).data
         function = builder.inttoptr(address, kind.as_pointer())
         arrays, numbers = builder.bitcast(data, pointer.as_pointer()), builder.gep(data, [pointers])
-        builder.call(function, [first, stop, step, arrays, numbers])
+        builder.call(function, [first, stop, arrays, numbers])
         return context.get_dummy_value()
 
-    return types.void(types.int64, types.int64, types.int64, types.int64, packed, types.int64), generate
+    return types.void(types.int64, types.int64, types.int64, packed, types.int64), generate
 
 
-def _run(
-    turns: int, shares: int, threads: int, interleaved: bool, address: int, packed: np.ndarray, pointers: int
-) -> None:
-    for begin in range(0, turns * shares, shares):
+def _run(turns: int, shares: int, threads: int, address: int, packed: np.ndarray, pointers: int) -> None:
+    for turn in range(turns):
         for thread in numba.prange(threads):
-            if interleaved:
-                _call(address, begin + thread, begin + shares, threads, packed, pointers)
-            else:
-                first, stop = begin + thread * shares // threads, begin + (thread + 1) * shares // threads
-                _call(address, first, stop, 1, packed, pointers)
+            first, stop = -(-thread * shares // threads), -(-(thread + 1) * shares // threads)
+            _call(address, turn * shares + first, turn * shares + stop, packed, pointers)
 
 
 @cache

@@ -41,9 +41,8 @@ class _Propagate(torch.autograd.Function):
 def _multiply(A: Operator, Z: Tensor, powers: tuple[int, ...], reach: Reach, layers: int, outward: int) -> Tensor:
     blocks, products = Z.contiguous().numpy(), _products(powers, layers, outward)
     out, work = empty_like(blocks), empty((2, *blocks.shape[1:]), blocks.dtype)
-    sparse_kernels.multiply_powers(
-        -(-A.nodes // sparse_kernels.BLOCK), *A.csr, blocks, out, work, products, reach.distance, turns=len(products)
-    )
+    arrays = *A.csr, blocks, out, work, products, reach.distance
+    sparse_kernels.multiply_powers(-(-A.nodes // sparse_kernels.BLOCK), arrays, turns=len(products))
     return torch.from_numpy(out)
 
 
@@ -62,9 +61,8 @@ class _FeaturesTimes(torch.autograd.Function):
         nodes, entries = X.shape[0], X.matrix.nnz
         out = empty((len(W), nodes, W.shape[2]), X.matrix.dtype)
         block = sparse_kernels.rows_per_share(nodes, entries)
-        mask = replicas, *dropout.key, dropout.keep
-        arguments = *X.rows, W.detach().numpy(), out, *mask, block, reach.distance, reach.first_block
-        sparse_kernels.features_times(-(-nodes // block), *arguments, interleaved=True)
+        arrays = *X.rows, W.detach().numpy(), out, reach.distance, reach.first_block
+        sparse_kernels.features_times(-(-nodes // block), arrays, block, replicas, *dropout.key, dropout.keep)
         return torch.from_numpy(out)
 
     @staticmethod
@@ -73,9 +71,8 @@ class _FeaturesTimes(torch.autograd.Function):
         G = grads[0].contiguous().numpy()
         out = empty((len(G), X.shape[1], G.shape[2]), G.dtype)
         shares, *entries = transposed(X, reach)
-        sparse_kernels.transposed_features_times(
-            len(shares) - 1, shares, *entries, G, out, replicas, *dropout.key, dropout.keep
-        )
+        arrays = shares, *entries, G, out
+        sparse_kernels.transposed_features_times(len(shares) - 1, arrays, replicas, *dropout.key, dropout.keep)
         return None, torch.from_numpy(out), None, None, None
 
 
@@ -84,9 +81,8 @@ class _ReluDropout(torch.autograd.Function):
     def forward(ctx: Any, Y: Tensor, dropout: Dropout, reach: Reach) -> Tensor:
         y = Y.detach().numpy()
         out = empty_like(y)
-        tower_kernels.relu_dropout(
-            len(y) * _blocks(y), y, out, *dropout.key, dropout.keep, reach.distance, reach.limits
-        )
+        arrays = y, out, reach.distance, reach.limits
+        tower_kernels.relu_dropout(len(y) * _blocks(y), arrays, *dropout.key, dropout.keep)
         H = torch.from_numpy(out)
         ctx.save_for_backward(H)
         ctx.keep = dropout.keep
@@ -96,7 +92,7 @@ class _ReluDropout(torch.autograd.Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         H, G = ctx.saved_tensors[0].numpy(), grads[0].contiguous().numpy()
         out = empty_like(H)
-        tower_kernels.relu_dropout_backward(len(H) * _blocks(H), H, G, out, ctx.keep)
+        tower_kernels.relu_dropout_backward(len(H) * _blocks(H), (H, G, out), ctx.keep)
         return torch.from_numpy(out), None, None
 
 
@@ -104,17 +100,17 @@ class _ReluNormalizeDropout(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, Y: Tensor, replicas: int, dropout: Dropout, reach: Reach) -> Tensor:
         ctx.save_for_backward(Y)
-        ctx.settings = replicas, *dropout.key, dropout.keep, reach.distance, reach.limits
+        ctx.reach, ctx.numbers = (reach.distance, reach.limits), (replicas, *dropout.key, dropout.keep)
         y = Y.detach().numpy()
         out = empty_like(y)
-        tower_kernels.relu_normalize_dropout(len(y) * _blocks(y), y, out, *ctx.settings)
+        tower_kernels.relu_normalize_dropout(len(y) * _blocks(y), (y, out, *ctx.reach), *ctx.numbers)
         return torch.from_numpy(out)
 
     @staticmethod
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:
         y, G = ctx.saved_tensors[0].numpy(), grads[0].contiguous().numpy()
         out = empty_like(y)
-        tower_kernels.relu_normalize_dropout_backward(len(y) * _blocks(y), y, G, out, *ctx.settings)
+        tower_kernels.relu_normalize_dropout_backward(len(y) * _blocks(y), (y, G, out, *ctx.reach), *ctx.numbers)
         return torch.from_numpy(out), None, None, None
 
 
@@ -131,7 +127,7 @@ class _TowerLinear(torch.autograd.Function):
         G = grads[0].contiguous().numpy()
         W_transposed = np.ascontiguousarray(W.swapaxes(2, 3))
         partial = empty((SUMS, *W_transposed.shape), G.dtype)
-        tower_kernels.outer_products(SUMS, H, G, partial, *ctx.settings)
+        tower_kernels.outer_products(SUMS, (H, G, partial, *ctx.settings))
         weight_gradient = torch.from_numpy(partial.sum(axis=0)).transpose(2, 3)
         return torch.from_numpy(_times_matrices(G, W_transposed, *ctx.settings)), weight_gradient, None
 
@@ -139,7 +135,7 @@ class _TowerLinear(torch.autograd.Function):
 def _times_matrices(H: np.ndarray, W: np.ndarray, distance: np.ndarray, limits: np.ndarray) -> np.ndarray:
     powers, replicas, inner, outer = W.shape
     out, lines = empty((powers, H.shape[1], replicas * outer), H.dtype), np.arange(inner, dtype=np.uint32)
-    tower_kernels.times_matrices(powers * _blocks(H), H, W, lines, out, distance, limits)
+    tower_kernels.times_matrices(powers * _blocks(H), (H, W, lines, out, distance, limits))
     return out
 
 

@@ -90,13 +90,13 @@ def features_times(
     values: Array,
     W: Array,
     out: Array,
+    distance: Array,
+    first: Array,
+    block: int,
     replicas: int,
     key_0: int,
     key_1: int,
     keep: int,
-    block: int,
-    distance: Array,
-    first: Array,
 ) -> None:
     """``out[p, i, tower] = sum_j x_ij * mask_ij,tower / keep * W[p, j, tower]``: X W, each tower with its own mask.
 
