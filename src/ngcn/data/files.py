@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,16 +13,16 @@ from ngcn.data.parts import Parts
 from ngcn.errors import DatasetError
 from ngcn.registry import load
 
-TABLES = "node_edge_tables:read_tables"
+TABLES = "ngcn.data.node_edge_tables:read_tables"
 COLUMNS = ("label", "one_hot", "ignore", "multilabel")
 # To add a format, add one file with a function `(path, name, **options) -> Parts` and one line here: a pattern for file
-# names, whose first group is the name of the graph, the reader (imported when it is needed), and its options.
-READERS: dict[str, tuple[str, tuple[str, ...]]] = {
+# names, whose first group is the name of the graph; the reader, or its name, to be imported when needed; its options.
+READERS: dict[str, tuple[str | Callable[..., Parts], tuple[str, ...]]] = {
     r"(.+)\.(csv|tsv|parquet)(\.gz)?": (TABLES, ("edges", "feature_table", *COLUMNS)),
-    r"(.+)\.(graphml|gexf)(\.gz)?": ("adapters:read_graphml", COLUMNS),
-    r"(.+)\.npz": ("npz:read_npz", ()),
-    r"ind\.(.+)\.graph": ("planetoid:read_planetoid", ()),
-    r"(.+)-G\.json": ("graphsage:read_graphsage", ()),
+    r"(.+)\.(graphml|gexf)(\.gz)?": ("ngcn.data.adapters:read_graphml", COLUMNS),
+    r"(.+)\.npz": ("ngcn.data.npz:read_npz", ()),
+    r"ind\.(.+)\.graph": ("ngcn.data.planetoid:read_planetoid", ()),
+    r"(.+)-G\.json": ("ngcn.data.graphsage:read_graphsage", ()),
 }
 FORMATS = (
     "nodes.csv and edges.csv (or .tsv, .parquet, gzipped or not), one .npz, .graphml or .gexf file, Planetoid's "
@@ -44,7 +45,7 @@ def read(name: str, **options: Any) -> Parts:
         if given:
             raise DatasetError(f"{name} is a dataset of the catalog, which does not take {_listed(given)}.")
         folder = None if whereabouts(dataset)[0] == "generated" else fetch(name)
-        parts = load(f"ngcn.data.{dataset.reader}")(folder, name)
+        parts = load(dataset.reader)(folder, name)
         return replace(parts, class_names=dataset.class_names or parts.class_names)
     path = Path(name).expanduser()
     if not path.exists():
@@ -57,14 +58,14 @@ def read(name: str, **options: Any) -> Parts:
         raise DatasetError(f"{path} is not a graph that can be read; a folder should hold {FORMATS}.")
     if unused := [option for option in given if option not in (*allowed, "name")]:
         raise DatasetError(f"{path} has a format that does not take {_listed(unused)}.")
-    return load(f"ngcn.data.{reader}")(path, **{"name": graph, **given})
+    return load(reader)(path, **{"name": graph, **given})
 
 
 def _listed(options: Any) -> str:
     return ", ".join(f"`{option}`" for option in options)
 
 
-def _reader(path: Path) -> tuple[str, str, tuple[str, ...]]:
+def _reader(path: Path) -> tuple[str, str | Callable[..., Parts], tuple[str, ...]]:
     """Return the name of the graph in a file, its reader ("" if there is none) and the options of that."""
     for pattern, reader in READERS.items():
         if found := re.fullmatch(pattern, path.name, re.IGNORECASE):

@@ -37,23 +37,19 @@ def fit_baseline(graph: Graph, config: Config, seed: int) -> Result:
     seconds = time.monotonic() - started
 
     model = FittedBaseline(table, config, card)
-    found = model.evaluate(graph, "val", "test")
-    losses = {}
+    losses = []
     for split in ("train", "val"):
         rows = getattr(graph, split).nonzero()[0]
-        losses[split] = cross_entropy(model.logits(graph, rows), torch.from_numpy(graph.labels[rows])).item()
-    metric = metric_of(graph.multilabel)
-    return Result(
+        losses.append(cross_entropy(model.logits(graph, rows), torch.from_numpy(graph.labels[rows])).item())
+    val = model.evaluate(graph, "val")["val"][metric_of(graph.multilabel)]
+    return Result.of(
+        model,
+        graph,
+        [(losses[0], losses[1], val)],
         seed=seed,
-        metric=metric,
-        val_scores=found["val"],
-        test_scores=found["test"],
         best_step=1,
         steps=1,
         seconds=round(seconds, 3),
         status="complete",
         stopped="A baseline is fitted in one step.",
-        scale_weights=None,
-        history={"loss": [losses["train"]], "val_loss": [losses["val"]], "val": [found["val"][metric]]},
-        model=model,
     )

@@ -28,7 +28,7 @@ from ngcn.training.batches import full_batches, split_of
 from ngcn.training.checkpoint import Checkpoints, State
 from ngcn.training.order import neighbours_close
 from ngcn.training.recipe import Recipe
-from ngcn.training.result import HISTORY, Result
+from ngcn.training.result import Result
 from ngcn.training.selection import Step
 
 ONE_THREAD = 50_000  # work per step below which a second thread gains nothing (benchmarks/busy.py)
@@ -89,7 +89,19 @@ def fit(
                 if on_step:
                     on_step(state.last_step())
     network.cpu()  # where the trained model is used
-    return _result(model, state, graph, seed, *ending)
+    state.selection.restore(network)
+    status, stopped = ending
+    return Result.of(
+        model,
+        graph,
+        state.history,
+        seed=seed,
+        best_step=state.selection.step or state.step,
+        steps=state.step,
+        seconds=round(state.seconds, 3),
+        status=status,
+        stopped=stopped,
+    )
 
 
 def for_network(config: Config, network: Network | None) -> Config:
@@ -157,24 +169,3 @@ def _divergence(state: State, step: tuple[float, float, float], config: Config, 
     if not best:
         raise TrainingError(f"{happened}, so no step can be kept; try a smaller lr, or features: row.")
     return "diverged", f"{happened}; kept step {best}, the best before it. A smaller lr may help."
-
-
-def _result(model: Model, state: State, graph: Graph, seed: int, status: str, stopped: str) -> Result:
-    state.selection.restore(model.network)
-    weights = model.scale_weights()
-    found = model.evaluate(graph, "val", "test")
-    columns: list[list[float]] = [list(column) for column in zip(*state.history, strict=True)]
-    return Result(
-        seed=seed,
-        metric=metric_of(graph.multilabel),
-        val_scores=found["val"],
-        test_scores=found["test"],
-        best_step=state.selection.step or state.step,
-        steps=state.step,
-        seconds=round(state.seconds, 3),
-        status=status,
-        stopped=stopped,
-        scale_weights=None if weights is None else list(weights.values()),
-        history=dict(zip(HISTORY, columns, strict=True)),
-        model=model,
-    )

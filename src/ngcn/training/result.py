@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import nan
+from typing import Any
 
+from ngcn.graph import Graph
 from ngcn.model import Model
+from ngcn.scoring import metric_of
 
 HISTORY = ("loss", "val_loss", "val")  # what is recorded of every step
 
@@ -31,6 +35,20 @@ class Result:
     scale_weights: list[float] | None
     history: dict[str, list[float]]
     model: Model
+
+    @classmethod
+    def of(cls, model: Model, graph: Graph, history: Sequence[tuple[float, float, float]], **facts: Any) -> Result:
+        """The result of a training that is over. Evaluates the model on the validation and test nodes."""
+        found, weights = model.evaluate(graph, "val", "test"), model.scale_weights()
+        return cls(
+            metric=metric_of(graph.multilabel),
+            val_scores=found["val"],
+            test_scores=found["test"],
+            scale_weights=None if weights is None else list(weights.values()),
+            history=dict(zip(HISTORY, map(list, zip(*history, strict=True)), strict=True)),
+            model=model,
+            **facts,
+        )
 
     @property
     def val(self) -> float:
