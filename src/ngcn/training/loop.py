@@ -89,19 +89,7 @@ def fit(
                 if on_step:
                     on_step(state.last_step())
     network.cpu()  # where the trained model is used
-    state.selection.restore(network)
-    status, stopped = ending
-    return Result.of(
-        model,
-        graph,
-        state.history,
-        seed=seed,
-        best_step=state.selection.step or state.step,
-        steps=state.step,
-        seconds=round(state.seconds, 3),
-        status=status,
-        stopped=stopped,
-    )
+    return _result(model, state, graph, seed, *ending)
 
 
 def for_network(config: Config, network: Network | None) -> Config:
@@ -169,3 +157,10 @@ def _divergence(state: State, step: tuple[float, float, float], config: Config, 
     if not best:
         raise TrainingError(f"{happened}, so no step can be kept; try a smaller lr, or features: row.")
     return "diverged", f"{happened}; kept step {best}, the best before it. A smaller lr may help."
+
+
+def _result(model: Model, state: State, graph: Graph, seed: int, status: str, stopped: str) -> Result:
+    state.selection.restore(model.network)
+    best_step, seconds = state.selection.step or state.step, round(state.seconds, 3)
+    outcome = {"best_step": best_step, "steps": state.step, "seconds": seconds, "status": status, "stopped": stopped}
+    return Result.of(model, graph, state.history, seed=seed, **outcome)
