@@ -47,7 +47,8 @@ def train(
 
     Args:
         graph: its training nodes teach, its validation nodes select, its test nodes are evaluated once.
-        config: the settings. Those of the data are ignored, since the graph is given, except ``features``.
+        config: the settings. Those of the data (``label``, ``ignore``, ...) do not change the given graph, but the run
+            folder stores them, and :meth:`Run.graph` reads the graph again with them.
         network: a network of your own, to be trained in place of the model that the config names.
         folder: the run folder: settings, weights, metrics per step, scores. Nothing is written without it.
         resume: continue the run in ``folder``, if there is one.
