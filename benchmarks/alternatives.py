@@ -17,6 +17,7 @@ import time
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import roc_auc_score
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, dropout
-from torch_geometric.nn import APPNP as Propagation
-from torch_geometric.nn import GCN2Conv, GCNConv
+from torch_geometric import nn as pyg
 
 from benchmarks.graphs import GRAPHS, with_split
 from ngcn import Config, Graph, train
@@ -45,8 +45,8 @@ def prepared(graph: Graph) -> Any:
 
 def csr(matrix: Any) -> Tensor:
     matrix = sp.csr_array(matrix)
-    parts = (matrix.indptr.astype(np.int64), matrix.indices.astype(np.int64), matrix.data.astype(np.float32))
-    return torch.sparse_csr_tensor(*map(torch.from_numpy, parts), size=matrix.shape)
+    rows, columns = (torch.from_numpy(index.astype(np.int64)) for index in (matrix.indptr, matrix.indices))
+    return torch.sparse_csr_tensor(rows, columns, torch.from_numpy(matrix.data.astype(np.float32)), matrix.shape)
 
 
 class Input:
@@ -73,8 +73,8 @@ class GCN(nn.Module):
     def __init__(self, X: Input, graph: Graph) -> None:
         super().__init__()
         self.A = csr(normalize(graph.adjacency).matrix)
-        self.first = GCNConv(X.columns, HIDDEN, normalize=False)
-        self.second = GCNConv(HIDDEN, graph.classes, normalize=False)
+        self.first = pyg.GCNConv(X.columns, HIDDEN, normalize=False)
+        self.second = pyg.GCNConv(HIDDEN, graph.classes, normalize=False)
 
     def forward(self, X: Input) -> Tensor:
         Z = self.first(X(self.training), self.A).relu()
@@ -82,7 +82,7 @@ class GCN(nn.Module):
 
 
 class SAGE(nn.Module):
-    """PyG's SAGEConv with mean aggregation, multiplied before it is averaged: the same function, sparse X stays sparse."""
+    """PyG's SAGEConv with the mean, multiplied before it is averaged: the same function, and sparse X stays sparse."""
 
     def __init__(self, X: Input, graph: Graph) -> None:
         super().__init__()
@@ -90,14 +90,15 @@ class SAGE(nn.Module):
         degree = np.maximum(np.asarray(A.sum(axis=1)), 1)
         self.P = csr(sp.diags_array(1 / degree) @ A)
         widths = (X.columns, HIDDEN, graph.classes)
-        self.own = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in zip(widths[:-1], widths[1:], strict=True))
-        self.mean = nn.ModuleList(nn.Linear(i, o) for i, o in zip(widths[:-1], widths[1:], strict=True))
+        self.own = nn.ModuleList(nn.Linear(i, o, bias=False) for i, o in pairwise(widths))
+        self.mean = nn.ModuleList(nn.Linear(i, o) for i, o in pairwise(widths))
 
     def forward(self, X: Input) -> Tensor:
         Z = X(self.training)
-        for i in (0, 1):
+        layers: Any = zip(self.own, self.mean, strict=True)
+        for i, (own, mean) in enumerate(layers):
             Z = dropout(Z.relu(), 0.5, self.training) if i else Z
-            Z = Z @ self.own[i].weight.T + self.P @ (Z @ self.mean[i].weight.T) + self.mean[i].bias
+            Z = Z @ own.weight.T + self.P @ (Z @ mean.weight.T) + mean.bias
         return Z
 
 
@@ -106,7 +107,7 @@ class APPNP(nn.Module):
         super().__init__()
         self.A = csr(normalize(graph.adjacency).matrix)
         self.first, self.second = nn.Linear(X.columns, HIDDEN), nn.Linear(HIDDEN, graph.classes)
-        self.propagate = Propagation(K=10, alpha=0.1, normalize=False)
+        self.propagate = pyg.APPNP(K=10, alpha=0.1, normalize=False)
 
     def forward(self, X: Input) -> Tensor:
         Z = (X(self.training) @ self.first.weight.T + self.first.bias).relu()
@@ -119,7 +120,7 @@ class GCNII(nn.Module):
         self.A = csr(normalize(graph.adjacency).matrix)
         self.first, self.last = nn.Linear(X.columns, HIDDEN), nn.Linear(HIDDEN, graph.classes)
         self.layers = nn.ModuleList(
-            GCN2Conv(HIDDEN, alpha=0.1, theta=0.5, layer=i + 1, normalize=False) for i in range(layers)
+            pyg.GCN2Conv(HIDDEN, alpha=0.1, theta=0.5, layer=i + 1, normalize=False) for i in range(layers)
         )
 
     def forward(self, X: Input) -> Tensor:
@@ -166,9 +167,14 @@ def trees(graph: Graph, seed: int) -> np.ndarray:
     from lightgbm import LGBMClassifier, early_stopping
 
     X, y = sp.csr_matrix(graph.features) if sp.issparse(graph.features) else graph.features, graph.labels
-    model = LGBMClassifier(n_estimators=200, learning_rate=0.1, min_child_samples=5, verbose=-1, n_jobs=1, random_state=seed)
+    model = LGBMClassifier(
+        n_estimators=200, learning_rate=0.1, min_child_samples=5, verbose=-1, n_jobs=1, random_state=seed
+    )
     fit = model.fit(
-        X[graph.train], y[graph.train], eval_set=[(X[graph.val], y[graph.val])], callbacks=[early_stopping(20, verbose=False)]
+        X[graph.train],
+        y[graph.train],
+        eval_set=[(X[graph.val], y[graph.val])],
+        callbacks=[early_stopping(20, verbose=False)],
     )
     return np.asarray(fit.predict_proba(X))
 
@@ -234,9 +240,12 @@ def main() -> None:
     logging.disable()
     warnings.simplefilter("ignore")  # sparse CSR is in beta; a regression may not converge
     if args.show:
-        return show(args.store)
-    known = {tuple(json.loads(line)[key] for key in ("graph", "split", "seed", "method"))
-             for line in (args.store.read_text().splitlines() if args.store.exists() else ())}
+        show(args.store)
+        return
+    known = {
+        tuple(json.loads(line)[key] for key in ("graph", "split", "seed", "method"))
+        for line in (args.store.read_text().splitlines() if args.store.exists() else ())
+    }
     for name in args.graphs:
         graph = GRAPHS[name]()
         for seed in range(args.seeds):

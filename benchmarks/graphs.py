@@ -49,7 +49,9 @@ def heterophilous(nodes: int = 3000, classes: int = 5, degree: int = 8) -> Graph
     random = np.random.default_rng(1)
     y = random.integers(classes, size=nodes)
     source = random.integers(nodes, size=nodes * degree // 2)
-    wanted = np.where(random.random(len(source)) < 0.7, (y[source] + 1) % classes, random.integers(classes, size=len(source)))
+    wanted = np.where(
+        random.random(len(source)) < 0.7, (y[source] + 1) % classes, random.integers(classes, size=len(source))
+    )
     members = [np.flatnonzero(y == c) for c in range(classes)]
     target = np.array([random.choice(members[c]) for c in wanted])
     X = random.normal(size=(nodes, 32)) + 0.6 * random.normal(size=(classes, 32))[y]
