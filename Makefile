@@ -1,16 +1,27 @@
-# make demo: train N-GCN on Cora and show the result.   make test: the whole suite.   make check: ruff, mypy and the import contract.
+# make demo: train on Cora and show the result.   make test: the whole suite.   make check: ruff, mypy and the import contract.
 # make bench: a training step beside PyTorch Geometric's, and its growth with the graph; writes docs/performance.md.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt
 
-.PHONY: demo test check bench clean
+# make fuzz: odd and damaged inputs for ten minutes; ARGS="--inputs 30000 --seed 1" passes options.
+# make test-lowest: a selection of the tests with the lowest versions that pyproject.toml allows.
+.PHONY: demo test test-lowest fuzz check bench clean
 
 demo: .venv/package
-	$(BIN)/ngcn train cora --model ngcn --classifier attention --powers 6 --replicas 4
+	$(BIN)/ngcn train cora
 
 test: .venv/test
 	$(BIN)/python -m pytest $(ARGS)
+
+# Warnings of old versions are no errors. Torch is that of constraints.txt: see tools/lowest.py
+test-lowest: .venv-lowest/test
+	.venv-lowest/bin/python -m pytest --override-ini addopts="-q -rs" --override-ini filterwarnings=default \
+		tests/data tests/model tests/ops/test_operator.py tests/ops/test_towers.py tests/ops/test_features.py \
+		tests/training/test_loop.py tests/runs/test_run.py tests/cli/test_predict.py
+
+fuzz: .venv/test
+	OMP_NUM_THREADS=1 $(BIN)/python -m tools.fuzz $(or $(ARGS),--seconds 600)
 
 check: .venv/check
 	$(BIN)/ruff check .
@@ -23,7 +34,7 @@ bench: .venv/test
 	$(BIN)/python -m benchmarks.scaling
 
 clean:
-	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -36,6 +47,14 @@ clean:
 
 .venv/test: .venv/package
 	$(PIP) --editable ".[test]"
+	@touch $@
+
+.venv-lowest/test: pyproject.toml constraints.txt tools/lowest.py
+	@echo "Installing the lowest versions into .venv-lowest ..."
+	$(PYTHON) -m venv .venv-lowest
+	$(PYTHON) tools/lowest.py > .venv-lowest/lowest.txt
+	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
+		--constraint .venv-lowest/lowest.txt --editable . pytest hypothesis beartype
 	@touch $@
 
 .venv/check: .venv/package

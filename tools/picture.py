@@ -15,7 +15,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.text import Text
 
-COMMAND = ["ngcn", "train", "cora", "--model", "ngcn", "--classifier", "attention", "--powers", "6", "--replicas", "4"]
+COMMAND = ["ngcn", "train", "cora"]
 WIDTH = 84
 
 

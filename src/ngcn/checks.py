@@ -4,29 +4,32 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from itertools import islice
 from numbers import Integral
-from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from ngcn.errors import ConfigError
-from ngcn.text import did_you_mean
+from ngcn.files import user_path
+from ngcn.text import did_you_mean, shown
 
 Check = Callable[[str, Any], Any]  # (name of the setting, value) -> value
+MOST_POWERS, LARGEST_POWER = 1000, 10_000  # far above what is useful: they stop typing errors
+LARGEST_SETTING = 10**5  # of a baseline
 
 
 def text(name: str, value: Any) -> str:
     if not isinstance(value, str) or not value:
-        raise ConfigError(f"{name} must be a name, not {value!r}.")
+        raise ConfigError(f"{name} must be a name, not {shown(value)}.")
     return value
 
 
 def path(name: str, value: Any) -> str:
-    return str(Path(text(name, value)).expanduser().absolute())
+    return str(user_path(text(name, value)).absolute())
 
 
 def names(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(column, str) and column for column in value):
-        raise ConfigError(f"{name} must be a list of columns, not {value!r}.")
+        raise ConfigError(f"{name} must be a list of columns, not {shown(value)}.")
     return tuple(value)
 
 
@@ -36,21 +39,25 @@ def choice(known: Iterable[str], hidden: Iterable[str] = ()) -> Check:
 
     def check(name: str, value: Any) -> str:
         if not isinstance(value, str) or value not in known:
-            shown = [each for each in known if each not in hidden]
-            near = did_you_mean(str(value), shown)
-            raise ConfigError(f"{name} must be one of {', '.join(shown)}, not {value!r}{f'; {near}' if near else '.'}")
+            listed = [each for each in known if each not in hidden]
+            near = did_you_mean(value, listed) if isinstance(value, str) else ""
+            raise ConfigError(
+                f"{name} must be one of {', '.join(listed)}, not {shown(value)}{f'; {near}' if near else '.'}"
+            )
         return value
 
     return check
 
 
-def whole(least: int) -> Check:
-    """A whole number, also one of numpy's."""
+def whole(least: int, most: int = 10**9) -> Check:
+    """A whole number, also one of numpy's. What costs memory or time needs a smaller ``most``."""
 
     def check(name: str, value: Any) -> int:
-        if not isinstance(value, Integral) or isinstance(value, bool) or value < least:
-            raise ConfigError(f"{name} must be a whole number of {least} or more, not {value!r}.")
-        return int(value)
+        number = int(value) if isinstance(value, Integral) and not isinstance(value, bool) else None
+        if number is None or not least <= number <= most:
+            bounds = f"of {least} or more" if number is None or number < least else f"from {least} to {most:,}"
+            raise ConfigError(f"{name} must be a whole number {bounds}, not {shown(value)}.")
+        return number
 
     return check
 
@@ -62,10 +69,10 @@ def number(range_: str, fits: Callable[[float], bool] = lambda x: x == x) -> Che
     def check(name: str, value: Any) -> float:
         try:
             number = float("nan" if isinstance(value, bool) else value)
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = float("nan")
         if not (fits(number) and abs(number) < float("inf")):
-            raise ConfigError(f"{name} must be a number {range_}, not {value!r}.")
+            raise ConfigError(f"{name} must be a number {range_}, not {shown(value)}.")
         return number
 
     return check
@@ -86,28 +93,78 @@ def powers(name: str, value: Any) -> tuple[int, ...]:
         ((0, 1, 2), (0, 4))
     """
     try:
-        listed = range(whole(1)("K", value)) if isinstance(value, Integral) else value
-        found = tuple(sorted(whole(0)("a power", k) for k in listed))
+        listed = range(whole(1, MOST_POWERS)("K", value)) if isinstance(value, Integral) else value
+        found = tuple(sorted(whole(0, LARGEST_POWER)("a power", k) for k in islice(listed, MOST_POWERS + 1)))
     except (ConfigError, TypeError):  # TypeError: not iterable
         found = ()
-    if not found or len(set(found)) < len(found):
+    if not found or len(set(found)) < len(found) or len(found) > MOST_POWERS:
         raise ConfigError(
-            f"{name} must be a number K of 1 or more (for 0 to K-1) or a list of different powers, not {value!r}."
+            f"{name} must be a number K of 1 or more (for 0 to K-1) or a list of different powers, not {shown(value)}; "
+            f"at most {MOST_POWERS} powers, up to {LARGEST_POWER:,}."
         )
     return found
 
 
+class Part(NamedTuple):
+    """Towers of one kind in a mixed network: a graph model on powers of an operator."""
+
+    model: str
+    operator: str
+    powers: tuple[int, ...]
+
+    def __str__(self) -> str:
+        return f"{self.model}:{self.operator}:{','.join(map(str, self.powers))}"
+
+
+def parts(name: str, value: Any) -> tuple[Part, ...]:
+    """The parts of a mixed network, each written as MODEL:OPERATOR:POWERS.
+
+    Example:
+        >>> parts("mix", ["gcn:symmetric:0,1", "sage:in:1"])
+        (Part(model='gcn', operator='symmetric', powers=(0, 1)), Part(model='sage', operator='in', powers=(1,)))
+    """
+    found = []
+    models, operators, number = "gcn|sage|mlp|power-mlp", "symmetric|row|walk|in|out", "[0-9]{1,9}"
+    for written in value[: MOST_POWERS + 1] if isinstance(value, list | tuple) else [value]:
+        match = re.fullmatch(f"({models}):({operators}):({number}(?:,{number})*)", str(written))
+        if not match:
+            raise ConfigError(
+                f"{name} must be a list of MODEL:OPERATOR:POWERS, such as gcn:symmetric:0,1,2 (models: "
+                f"{models.replace('|', ', ')}; operators: {operators.replace('|', ', ')}), not {shown(written)}."
+            )
+        found.append(Part(match[1], match[2], powers(name, [int(k) for k in match[3].split(",")])))
+    if len(set(found)) < len(found) or not found or len(found) > MOST_POWERS:
+        raise ConfigError(f"{name} must be a list of different parts, not {shown(value)}.")
+    return tuple(found)
+
+
+def mix(name: str, value: Any) -> tuple[str, ...]:
+    """The same, as text."""
+    return tuple(map(str, parts(name, value)))
+
+
 def split(name: str, value: Any) -> str:
-    """ "given" (in older versions "planetoid"), or "random:N" for N training nodes per class."""
-    if value != "planetoid" and not re.fullmatch("given|random:[1-9][0-9]*", str(value)):
-        known = "given (the data's own, or half of each class) or random:N, such as random:20"
-        raise ConfigError(f"{name} must be {known}, not {value!r}.")
-    return "given" if value == "planetoid" else value
+    """ "given" (in older versions "planetoid"), the number of a split in the data, or "random:N" for N training nodes
+    per class.
+
+    Example:
+        >>> split("split", "given"), split("split", 3), split("split", "random:20")
+        ('given', '3', 'random:20')
+    """
+    if not re.fullmatch("planetoid|given|0|(random:)?[1-9][0-9]{0,8}", _written(value)):
+        known = "given (the data's own, or half of each class), a number from 0 (one of several in the data)"
+        raise ConfigError(f"{name} must be {known} or random:N, such as random:20, not {shown(value)}.")
+    return "given" if str(value) == "planetoid" else str(value)
+
+
+def _written(value: Any) -> str:
+    """A number or a word as text; nothing for what is neither."""
+    return str(value) if isinstance(value, str) or (isinstance(value, Integral) and 0 <= int(value) < 10**9) else ""
 
 
 def mapping(name: str, value: Any) -> dict[str, Any]:
     if value is not None and not isinstance(value, dict):
-        raise ConfigError(f"{name} must be names with values, such as {{alpha: 0.9}}, not {value!r}.")
+        raise ConfigError(f"{name} must be names with values, such as {{alpha: 0.9}}, not {shown(value)}.")
     return value or {}
 
 
@@ -119,7 +176,9 @@ def like(default: Any) -> Check:
             return number("such as 0.5")(name, value)
         if type(value) is not type(default):
             kind = {int: "a whole number", str: "a word", bool: "true or false"}[type(default)]
-            raise ConfigError(f"{name} must be {kind}, not {value!r}.")
+            raise ConfigError(f"{name} must be {kind}, not {shown(value)}.")
+        if isinstance(value, int) and abs(value) > LARGEST_SETTING:
+            raise ConfigError(f"{name} must be at most {LARGEST_SETTING:,}, not {shown(value)}.")
         return value
 
     return check

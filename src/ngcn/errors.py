@@ -4,9 +4,18 @@ Each message says what is wrong, where, and how to fix it. It names arguments in
 the command line prints them as options.
 """
 
+from __future__ import annotations
+
+from ngcn.text import plain, shorten
+
+LONGEST = 1000  # characters of a message; names and values in it may come from a file
+
 
 class NGCNError(ValueError):
     """The base class of all errors that this package raises on purpose."""
+
+    def __init__(self, message: object = "") -> None:
+        super().__init__(shorten(plain(str(message)), LONGEST))
 
 
 class GraphError(NGCNError):

@@ -1,14 +1,64 @@
-"""Files that are either the previous version or the complete new one, whatever happens while they are written."""
+"""Read files within bounds. Write files that are either the previous version or the complete new one, whatever happens
+while they are written."""
 
 from __future__ import annotations
 
+import errno
+import gzip
+import io
 import json
 import os
 import re
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
+
+LARGEST = 1 << 40  # bytes; nothing that is read at once is larger
+UNPACKED, HUGE = 256 << 20, 2 << 30  # bytes that any file may unpack to; above, its ratio is limited, and then more so
+TEXT, ARRAYS, ANYTHING = 50, 500, 20  # how many times its size: text, arrays that are mostly 0, and above HUGE
+
+
+def user_path(text: str) -> Path:
+    """A path in which ~ stands for the home folder, if there is one."""
+    with suppress(RuntimeError):
+        return Path(text).expanduser()
+    return Path(text)
+
+
+def open_regular(path: Path, most: int = LARGEST) -> BinaryIO:
+    """Open a regular file to read. A device or a pipe, and a file of more than ``most`` bytes, are an OSError."""
+    file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # never waits for a pipe
+    status = os.fstat(file.fileno())
+    if not stat.S_ISREG(status.st_mode) or status.st_size > most:
+        file.close()
+        number = errno.EFBIG if stat.S_ISREG(status.st_mode) else errno.EINVAL
+        why = f"It has more than {most:,} bytes" if number == errno.EFBIG else "It is not a regular file"
+        raise OSError(number, why, str(path))
+    return file
+
+
+def read_bytes(path: Path, most: int = LARGEST) -> bytes:
+    with open_regular(path, most) as file:
+        return file.read()
+
+
+def gunzip(packed: bytes) -> bytes:
+    """The content of a gzip file; an OSError if it becomes too large."""
+    parts, size = [], 0
+    with gzip.GzipFile(fileobj=io.BytesIO(packed)) as file:
+        while part := file.read(1 << 24):
+            parts.append(part)
+            size += len(part)
+            if unpacks_too_far(size, len(packed), TEXT):
+                raise OSError(errno.EFBIG, f"It unpacks to more than {size:,} bytes from {len(packed):,}")
+    return b"".join(parts)
+
+
+def unpacks_too_far(unpacked: int, packed: int, ratio: int = ARRAYS) -> bool:
+    """Whether a compressed file is a bomb, or damaged: it becomes large, and unusually many times its size."""
+    return unpacked > max(UNPACKED, ratio * packed) or unpacked > max(HUGE, ANYTHING * packed)
 
 
 @contextmanager
@@ -21,8 +71,8 @@ def atomic(path: Path) -> Iterator[Path]:
             os.fsync(written.fileno())
         temporary.replace(path)
     except OSError as error:
-        if error.filename == str(temporary):  # the user knows the other name
-            error.filename = str(path)
+        if error.filename in (None, str(temporary)):  # the user knows the other name
+            raise OSError(error.errno, error.strerror or str(error), str(path)) from None
         raise
     finally:
         temporary.unlink(missing_ok=True)

@@ -6,7 +6,52 @@ from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from statistics import mean, stdev
 
-METRICS = {"accuracy": "Accuracy", "micro_f1": "Micro-F1", "macro_f1": "Macro-F1"}
+METRICS = {
+    "accuracy": "Accuracy",
+    "balanced_accuracy": "Balanced accuracy",
+    "macro_f1": "Macro-F1",
+    "micro_f1": "Micro-F1",
+    "roc_auc": "ROC-AUC",
+    "average_precision": "Average precision",
+    "loss": "Loss",
+}
+
+
+def plain(text: str) -> str:
+    r"""Escape characters that a terminal would act on, or cannot show; spaces, tabs and line ends stay.
+
+    >>> print(plain("a\x1b[31m b"))
+    a\x1b[31m b
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() or c in "\n\t" else ascii(c)[1:-1] for c in text)
+
+
+def shorten(text: str, most: int) -> str:
+    """The start and the end of a long text: the end of a message is its remedy.
+
+    >>> shorten("0123456789" * 3, 20)
+    '01234567890 ... 6789'
+    """
+    if len(text) <= most:
+        return text
+    start = (most - 5) * 3 // 4
+    return f"{text[:start]} ... {text[len(text) - (most - 5 - start) :]}"
+
+
+def shown(value: object) -> str:
+    """A value in a message, in a few words whatever it is.
+
+    >>> shown("a"), shown(10**9999)
+    ("'a'", 'a number of 33216 bits')
+    """
+    if isinstance(value, int) and value.bit_length() > 256:
+        return f"a number of {value.bit_length()} bits"
+    try:
+        return shorten(repr(value), 100)
+    except Exception:  # of a class of the user's, or of what it holds
+        return f"a {type(value).__name__}"
 
 
 def dataset_title(dataset: str) -> str:
@@ -31,6 +76,15 @@ def percent(share: float, digits: int = 0) -> str:
     ('50 %', '81.5 %')
     """
     return f"{100 * share:.{digits}f} %"
+
+
+def score_text(metric: str, value: float, digits: int = 1) -> str:
+    """A score for people: the loss is no percentage.
+
+    >>> score_text("accuracy", 0.815), score_text("loss", 0.5)
+    ('81.5 %', '0.500')
+    """
+    return f"{value:.3f}" if metric == "loss" else percent(value, digits)
 
 
 def mean_std(values: Sequence[float]) -> tuple[float, float]:

@@ -1,3 +1,4 @@
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -26,7 +27,7 @@ QUICK = ("train", "cora", "--model", "gcn", "--steps", "2")
         (["train", "cora", "--steps", "0"], "steps must be a whole number of 1 or more, not 0."),
         (["train", "cora", "--lr", "-1"], "lr must be a number above 0"),
         (["train", "cora", "--seed", "99999999999999999999"], "seed must be below"),
-        (["train", "cora", "--hidden", "100000000"], "Not enough memory; try fewer --powers"),
+        (["train", "cora", "--hidden", "100000000"], "hidden must be a whole number from 1 to 65,536"),
         (["train", "cora", "--threads", "0"], "Invalid value for '--threads'"),
         (["train", "cora", "--powers", "0-5"], "powers must be"),
         (["train", "cora", "--powers", "1,1"], "powers must be"),
@@ -35,7 +36,10 @@ QUICK = ("train", "cora", "--model", "gcn", "--steps", "2")
             ["train", "cora", "--model", "gcn", "--powers", "3"],
             "make 3; use --model ngcn, or combine them with --classifier",
         ),
-        (["train", "cora", "--classifier", "fc", "--intermediate"], "intermediate supervision needs"),
+        (
+            ["train", "cora", "--model", "ngcn", "--classifier", "fc", "--intermediate"],
+            "intermediate supervision needs",
+        ),
         (["train", "cora", "--split", "random"], "split must be given"),
         (["train", "cora", "--config", "absent.yaml"], "absent.yaml cannot be read"),
         (["train", "--config", "typo.yaml"], "unknown key 'stesp'; did you mean 'steps'?"),
@@ -58,10 +62,46 @@ def test_a_user_error_is_one_sentence_and_exit_code_2(ngcn: Ngcn, arguments: lis
     Path("empty.yaml").write_text("# nothing yet\n")
     Path("twice.yaml").write_text("lr: 0.1\nsteps: 3\nlr: 0.2\n")
     result = ngcn(*arguments)
-    assert result.exit_code == 2 and message in result.stderr
-    assert result.stderr.count("\n") == 1 and result.stdout == ""
+    *notes, sentence = result.stderr.splitlines()
+    assert result.exit_code == 2 and message in sentence and result.stdout == ""
+    assert not notes or (len(notes) == 2 and notes[0].startswith("2,708 nodes"))  # facts about the graph
     assert {file.name for file in Path.cwd().iterdir()} <= {"typo.yaml", "empty.yaml", "twice.yaml", "runs"}
     assert not Path("runs").exists() or not any(Path("runs").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("command", "message"),
+    [
+        ("train nosuchfolder/", "There is no file or folder"),
+        ("train nosuch", "There is no dataset 'nosuch'"),
+        ("train cora --model nosuch", "model must be one of"),
+        ("train cora --hidden -1", "hidden must be"),
+        ("train cora --split -1", "split must be"),
+        ("train --config missing.yaml", "missing.yaml cannot be read"),
+        ("train cora --out done", "done holds a finished run; choose another folder."),
+        ("predict nosuchrun --out x.csv", "nosuchrun is not a run folder"),
+        ("predict done --out x.xls", "x.xls must end in"),
+        ("predict done nosuch --out x.csv", "There is no dataset 'nosuch'"),
+        ("evaluate nosuchrun", "nosuchrun is not a run folder"),
+        ("evaluate done nosuch/", "There is no file or folder"),
+        ("explain nosuchrun --node 1", "nosuchrun is not a run folder"),
+        ("report nosuchrun", "nosuchrun is not a run folder"),
+        ("export nosuchrun --format torch", "nosuchrun is not a run folder"),
+        ("export done --format onnx", "--format must be torch"),
+    ],
+)
+def test_a_typing_error_does_not_wait_for_torch(tmp_path: Path, command: str, message: str) -> None:
+    (tmp_path / "done").mkdir()
+    for name in ("config.yaml", "result.json"):
+        (tmp_path / "done" / name).touch()
+    code = (
+        "import sys\nfrom ngcn.cli import app\n"
+        f"try: app({command.split()}, prog_name='ngcn')\n"
+        "except SystemExit as end: print(end.code, {'torch', 'numba', 'scipy', 'numpy'} & set(sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, capture_output=True, text=True)
+    assert done.stdout == "2 set()\n"
+    assert message in done.stderr and done.stderr.count("\n") == 1
 
 
 def test_run_folders_in_the_wrong_state(ngcn: Ngcn) -> None:

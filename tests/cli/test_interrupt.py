@@ -1,11 +1,13 @@
 """Killed processes: `--resume` always continues from the files on disk."""
 
+import json
 import os
 import re
 import signal
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,6 +15,7 @@ from .conftest import Process
 
 Start = Callable[..., Process]
 TRAIN = ("train", "cora", "--model", "gcn", "--steps", "200", "--patience", "180")
+REFIT = ("train", "cora", "--steps", "60", "--refit")
 SEEDS = ("--seeds", "2", "--threads", "2")
 
 
@@ -29,6 +32,13 @@ def contents(folder: Path) -> dict[str, bytes]:
     return {str(file.relative_to(folder)): file.read_bytes() for file in files}
 
 
+def scores(run: Path) -> dict[str, Any]:
+    """What training found, without its time."""
+    return {
+        name: value for name, value in json.loads((run / "seed-0/result.json").read_text()).items() if name != "seconds"
+    }
+
+
 def alive(pid: int) -> bool:
     try:
         return "State:\tZ" not in Path(f"/proc/{pid}/status").read_text()
@@ -42,6 +52,14 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("undisturbed")
     process = Process(folder, 0, (*TRAIN, *SEEDS, "--out", "run"))
     assert process.end()[0] == 0
+    return folder / "run"
+
+
+@pytest.fixture(scope="module")
+def refitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same with --refit."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert Process(folder, 0, (*REFIT, "--out", "run")).end()[0] == 0
     return folder / "run"
 
 
@@ -62,6 +80,19 @@ def test_one_seed(start: Start, tmp_path: Path, whole: Path, how: signal.Signals
     assert code == 0 and (said := re.search(r"The run in parts continues after (\d+) of 200 steps\.\n", stderr))
     assert 0 < int(said[1]) < 200
     assert contents(tmp_path / "parts/seed-0") == contents(whole / "seed-0")
+
+
+@pytest.mark.parametrize(("how", "stage"), [(signal.SIGKILL, "checkpoint"), (signal.SIGTERM, "refit")])
+def test_refit(start: Start, tmp_path: Path, refitted: Path, how: signal.Signals, stage: str) -> None:
+    """Killed in the first training, or in the second, which has all labels."""
+    parts = start(*REFIT, "--out", "parts")
+    wait_for(lambda: (tmp_path / f"parts/seed-0/{stage}.safetensors").exists())
+    parts.send_signal(how)
+    code, stdout, _ = parts.end()
+    assert code == (-how if how == signal.SIGKILL else 128 + how) and stdout == ""
+    assert start("train", "--resume", "--out", "parts").end()[0] == 0
+    assert contents(tmp_path / "parts") == contents(refitted)
+    assert scores(tmp_path / "parts") == scores(refitted)
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])

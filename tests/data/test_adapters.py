@@ -138,7 +138,7 @@ def test_scipy() -> None:
 
 
 def test_pyg_there_and_back(caplog: pytest.LogCaptureFixture) -> None:
-    from torch_geometric.data import Data
+    Data = pytest.importorskip("torch_geometric.data").Data
     from torch_geometric.datasets import FakeDataset
 
     graph = Graph.from_networkx(network())
@@ -221,6 +221,62 @@ def test_npz_of_edges(tmp_path: Path) -> None:
     np.savez(tmp_path / "flat.npz", **arrays, **(masks | {"val_masks": np.zeros((3, 3))}))
     with pytest.raises(DatasetError, match=r"flat.npz .* A split has shape \(3, 3\); it needs a row .* of 9 nodes"):
         load_dataset(f"{tmp_path}/")
+
+
+def published(folder: Path, *, columns: bool = False, key: str = "masks", **other: object) -> str:
+    """An .npz file of 12 nodes with 10 splits: in split n, node n and the one after are for training, and so on."""
+    nodes = (np.arange(12) - np.arange(10)[:, None]) % 12
+    masks = {f"{part}_{key}": nodes // 2 == number for number, part in enumerate(("train", "val", "test"))}
+    masks = {name: rows.T if columns else rows for name, rows in masks.items()}
+    edges, labels = np.array([[0, 1], [1, 2]]), np.arange(12) % 2
+    np.savez(folder / "mines.npz", edges=edges, node_features=np.eye(12), node_labels=labels, **{**masks, **other})
+    return str(folder / "mines.npz")
+
+
+@pytest.mark.parametrize(
+    ("columns", "key"), [(False, "masks"), (True, "masks"), (False, "mask"), (True, "mask")], ids=str
+)
+def test_a_number_picks_one_of_several_splits(
+    tmp_path: Path, columns: bool, key: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = published(tmp_path, columns=columns, key=key)
+    graph = load_dataset(path, split=3)
+    assert [mask.nonzero()[0].tolist() for mask in (graph.train, graph.val, graph.test)] == [[3, 4], [5, 6], [7, 8]]
+    assert load_dataset(path, split="3").fingerprint() == graph.fingerprint() and "10 splits" not in caplog.text
+    first = load_dataset(path)
+    assert "mines has 10 splits: the first, 0, is used; `split=N` uses another, with N up to 9." in caplog.messages
+    assert (
+        first.train.nonzero()[0].tolist() == [0, 1] and first.fingerprint() == load_dataset(path, split=0).fingerprint()
+    )
+
+
+def test_splits_that_are_not_there(tmp_path: Path) -> None:
+    path = published(tmp_path)
+    with pytest.raises(
+        DatasetError, match=r"mines has 10 splits, numbered 0 to 9, so there is no split 10; choose one"
+    ):
+        load_dataset(path, split=10)
+    with pytest.raises(DatasetError, match=r"^cora has one split, so there is no split 3; use `split='given'`\.$"):
+        load_dataset("cora", split=3)
+    with pytest.raises(DatasetError, match="graph has no split, so there is no split 0; use `split='given'`"):
+        Graph.from_scipy(np.eye(8), np.eye(8), np.arange(8) % 2, split="0")
+    assert load_dataset("cora", split=0).fingerprint() == load_dataset("cora").fingerprint()
+
+
+def test_masks_of_some_splits(tmp_path: Path) -> None:
+    last = np.arange(12) == 11
+    graph = load_dataset(published(tmp_path, test_masks=last), split=2)  # one for all splits
+    assert graph.train.nonzero()[0].tolist() == [2, 3] and graph.test.nonzero()[0].tolist() == [11]
+    with pytest.raises(DatasetError, match=r"The numbers of training, validation and test masks differ: 10, 10, 3;"):
+        load_dataset(published(tmp_path, test_masks=np.tile(last, (3, 1))))
+
+
+def test_npz_of_matrices_with_masks(tmp_path: Path) -> None:
+    A = sp.csr_array(np.eye(9, k=1))
+    arrays = {f"adj_{part}": getattr(A, part) for part in ("data", "indices", "indptr", "shape")}
+    masks = {f"{part}_mask": np.arange(9) % 3 == number for number, part in enumerate(("train", "val", "test"))}
+    np.savez(tmp_path / "net.npz", labels=np.arange(9) // 3 % 2, attr_matrix=np.eye(9), **arrays, **masks)
+    assert load_dataset(str(tmp_path / "net.npz")).val.nonzero()[0].tolist() == [1, 4, 7]
 
 
 def test_folders_of_published_files(tiny: Path) -> None:

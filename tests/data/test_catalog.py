@@ -20,6 +20,7 @@ def test_what_exists_on_a_bare_machine(clean: Path) -> None:
         "citeseer": "download",
         "pubmed": "download",
         "ppi": "files needed",
+        "ppi-rebuilt": "files needed",
         "ppi-synthetic": "generated",
     }
     assert not clean.exists()  # looking makes nothing

@@ -84,7 +84,8 @@ def test_draws() -> None:
 
 
 @pytest.mark.parametrize(
-    "split", ["random", "random:", "random:0", "random:-5", "random:x", "random:5 ", "Given", "", 5, None]
+    "split",
+    ["random", "random:", "random:0", "random:-5", "random:x", "random:5 ", "Given", "", -1, "03", 3.0, True, None],
 )
 def test_names_the_splits(split: object) -> None:
     with pytest.raises(ConfigError, match=r"^split must be given .* or random:N, such as random:20, not .*\.$"):

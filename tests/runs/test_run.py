@@ -15,7 +15,7 @@ from ngcn.graph import Graph, load_dataset
 from ngcn.model import Card
 from ngcn.runs import default_folder
 
-SMALL = Config(powers=2, replicas=1, hidden=4, steps=12)
+SMALL = Config(model="ngcn", powers=2, replicas=1, hidden=4, steps=12)
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -54,9 +54,23 @@ def test_what_comes_from_disk_is_what_was_trained(graph: Graph, tmp_path: Path) 
         assert torch.equal(one, other)
 
 
-@pytest.mark.parametrize(("model", "stop"), [("ngcn", 1), ("ngcn", 5), ("ngcn", 12), ("cheby", 5)])
-def test_resume_ends_with_the_same_bits(graph: Graph, tmp_path: Path, model: str, stop: int) -> None:
-    config = Config(model=model, powers=2, replicas=1, hidden=4, steps=12, patience=11)
+RESUMED = {
+    "mixed": Config(hidden=4, steps=12, patience=11),
+    "mixed-refit": Config(hidden=4, steps=12, patience=11, refit=True),
+    "mixed-roc-auc": Config(hidden=4, steps=12, patience=3, metric="roc_auc", balance=True),
+    "paper": Config(model="ngcn", recipe="paper", powers=2, replicas=1, hidden=4, steps=12, patience=11),
+    "standard": Config(model="ngcn", powers=2, replicas=1, hidden=4, steps=12, patience=11),
+    "cheby": Config(model="cheby", powers=2, hidden=4, steps=12, patience=11),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "stop"),
+    [*[(name, stop) for name in ("mixed", "standard", "paper") for stop in (1, 5, 12)]]
+    + [(name, 5) for name in ("cheby", "mixed-refit", "mixed-roc-auc")],
+)
+def test_resume_ends_with_the_same_bits(graph: Graph, tmp_path: Path, name: str, stop: int) -> None:
+    config = RESUMED[name]
     train(graph, config, folder=tmp_path / "whole")
     with pytest.raises(KeyboardInterrupt):
         train(graph, config, folder=tmp_path / "parts", on_step=stop_at(stop))
@@ -157,7 +171,9 @@ def test_a_run_knows_the_graph_it_was_trained_on(graph: Graph, tmp_path: Path) -
     known = Run.open(tmp_path / "run").card
     assert (known.class_names, known.feature_names) == (("left", "right"), tuple(names))
     assert (known.nodes, known.multilabel, known.version) == (60, False, ngcn.__version__)
-    assert known.preparation.how == "bag" and known.fingerprint == named.fingerprint()
+    assert known.preparation.how == "unit" and known.fingerprint == named.fingerprint()
+    train(named, Config(model="gcn", recipe="paper", steps=1), folder=tmp_path / "paper")
+    assert Run.open(tmp_path / "paper").card.preparation.how == "bag"
     with pytest.raises(RunError, match="'crowds', a graph made in Python"):
         Run.open(tmp_path / "run").graph()
 

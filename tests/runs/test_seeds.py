@@ -9,7 +9,7 @@ import torch
 from ngcn import Config, TrainingError, train, train_seeds
 from ngcn.graph import Graph
 
-SMALL = Config(powers=2, replicas=1, hidden=4, steps=12, seeds=3)
+SMALL = Config(model="ngcn", powers=2, replicas=1, hidden=4, steps=12, seeds=3)
 
 
 @pytest.fixture(scope="module")

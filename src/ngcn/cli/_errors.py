@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import io
 import logging
 import re
 import signal
 import sys
+import warnings
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,8 @@ import typer
 from typer.core import TyperGroup
 
 from ngcn.config import Config
-from ngcn.errors import NGCNError
+from ngcn.errors import LONGEST, NGCNError, RunError
+from ngcn.text import plain, shorten
 
 USER_ERROR = 2
 WRAPPED = "[]'\""  # around a value in Python, not in an option
@@ -32,7 +35,10 @@ class Verbs(TyperGroup):
         notes, printer = logging.getLogger("ngcn"), _Printer()
         notes.addHandler(printer)
         try:
-            return super().invoke(ctx)
+            with warnings.catch_warnings():
+                if not sys.warnoptions:  # those of numpy and others say nothing that the error or the result does not
+                    warnings.simplefilter("ignore")
+                return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             folder = getattr(stop, "folder", None)
             _print((str(stop) or "Stopped.").replace("`resume=True`", f"`ngcn train --resume --out {folder}`"))
@@ -42,7 +48,7 @@ class Verbs(TyperGroup):
         except NGCNError as error:
             _print(str(error))
         except OSError as error:
-            _print(f"{error.filename}: {error.strerror}." if error.filename else f"{error}.")
+            _print(f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror or error}.")
         except (MemoryError, RuntimeError) as error:  # torch raises a RuntimeError
             if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
                 raise
@@ -52,6 +58,9 @@ class Verbs(TyperGroup):
         raise typer.Exit(USER_ERROR)
 
     def main(self, *args: Any, **extra: Any) -> Any:
+        for stream in (sys.stdout, sys.stderr):  # names may have characters that the terminal's encoding lacks
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="backslashreplace")
         try:
             code = super().main(*args, **{**extra, "standalone_mode": False})
         except Exception as error:
@@ -87,6 +96,19 @@ def as_options(message: str) -> str:
     return re.sub(r"`(?P<name>[a-z]\w*)(=(?P<value>[^`]*))?`", option, message)
 
 
+# The next two are the first checks of `Run`, whose import takes seconds: typing errors must not wait for torch.
+def check_run(folder: Path) -> None:
+    """Raise an error if ``folder`` is not a run."""
+    if not (folder / "config.yaml").exists():
+        raise RunError(f"{folder} is not a run folder: it has no config.yaml.")
+
+
+def check_unfinished(folder: Path) -> None:
+    """Raise an error if ``folder`` is a finished run."""
+    if (folder / "config.yaml").exists() and (folder / "result.json").exists():
+        raise RunError(f"{folder} holds a finished run; choose another folder.")
+
+
 def check_place(out: Path) -> None:
     """Raise an error if ``out`` is a folder, or if its folder does not exist."""
     if out.is_dir() or not out.parent.is_dir():
@@ -102,4 +124,4 @@ class _Printer(logging.Handler):
 
 
 def _print(message: str) -> None:
-    print(" ".join(as_options(message).split()), file=sys.stderr)
+    print(shorten(plain(" ".join(as_options(message).split())), LONGEST), file=sys.stderr)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import gzip
+import io
 import warnings
 import zlib
 from collections.abc import Iterable
@@ -19,6 +19,7 @@ from ngcn.data.node_edge_tables import parts_of_tables
 from ngcn.data.parts import Block, Parts, first_masks, number_classes, one_way
 from ngcn.data.table import Table, check_unique
 from ngcn.errors import DatasetError
+from ngcn.files import gunzip, read_bytes
 
 
 def from_pandas(nodes: Any, edges: Any, feature_table: Any = None, **how: Any) -> Parts:
@@ -47,11 +48,13 @@ def read_graphml(path: Path, name: str, **how: Any) -> Parts:
     """Read a .graphml or .gexf file, gzipped or not, as :func:`from_networkx` reads its graph."""
     import networkx
 
+    gzipped = path.name.lower().endswith(".gz")
     read = networkx.read_gexf if ".gexf" in path.name.lower() else networkx.read_graphml
     try:
-        with warnings.catch_warnings(), (gzip.open if path.suffix == ".gz" else open)(path, "rb") as file:
+        content = read_bytes(path)
+        with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            G = read(file)
+            G = read(io.BytesIO(gunzip(content) if gzipped else content))
     except (OSError, EOFError, zlib.error, ParseError) as error:
         raise DatasetError(f"{path} is damaged or truncated: {error}.") from None
     except Exception as error:  # networkx has no error class for invalid files
@@ -67,8 +70,11 @@ def read_graphml(path: Path, name: str, **how: Any) -> Parts:
 def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Parts:
     """Read matrices, with the labels of `Graph.from_scipy`; ``how`` has ``feature_names`` and fields of `Parts`."""
     names = how.pop("feature_names", None)
-    blocks = [Block(_checked(features), names)] if sp.issparse(features) else dense_features(features, names)
-    labels = labels.toarray() if sp.issparse(labels) else None if labels is None else np.asarray(labels)
+    try:
+        blocks = [Block(_checked(features), names)] if sp.issparse(features) else dense_features(features, names)
+        labels = labels.toarray() if sp.issparse(labels) else None if labels is None else np.asarray(labels)
+    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: of a tensor that requires a gradient
+        raise DatasetError(f"The features and labels must be matrices of numbers: {error}.") from None
     if labels is not None and labels.dtype.kind in "OUS":
         labels, how["class_names"] = number_classes(labels)
     return Parts(adjacency=_checked(adjacency), features=blocks, labels=labels, **how)

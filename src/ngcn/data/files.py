@@ -8,9 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from ngcn.data.catalog import fetch, find, is_path, whereabouts
+from ngcn.data.catalog import check_exists, fetch, find, is_path, whereabouts
 from ngcn.data.parts import Parts
-from ngcn.errors import DatasetError
+from ngcn.errors import DatasetError, NGCNError
+from ngcn.files import user_path
 from ngcn.registry import load
 
 TABLES = "ngcn.data.node_edge_tables:read_tables"
@@ -40,6 +41,7 @@ def read(name: str, **options: Any) -> Parts:
             and ``multilabel`` of :func:`~ngcn.data.node_edge_tables.parts_of_tables`.
     """
     given = {option: value for option, value in options.items() if value and (option, value) != ("label", "label")}
+    check_exists(name)
     if not is_path(name):
         dataset = find(name)
         if given:
@@ -47,9 +49,7 @@ def read(name: str, **options: Any) -> Parts:
         folder = None if whereabouts(dataset)[0] == "generated" else fetch(name)
         parts = load(dataset.reader)(folder, name)
         return replace(parts, class_names=dataset.class_names or parts.class_names)
-    path = Path(name).expanduser()
-    if not path.exists():
-        raise DatasetError(f"There is no file or folder {path}.")
+    path = user_path(name)
     if path.is_dir():
         path, tables = _in_folder(path, given)
         given = tables | given
@@ -58,7 +58,14 @@ def read(name: str, **options: Any) -> Parts:
         raise DatasetError(f"{path} is not a graph that can be read; a folder should hold {FORMATS}.")
     if unused := [option for option in given if option not in (*allowed, "name")]:
         raise DatasetError(f"{path} has a format that does not take {_listed(unused)}.")
-    return load(reader)(path, **{"name": graph, **given})
+    try:
+        return load(reader)(path, **{"name": graph, **given})
+    except (NGCNError, OSError):
+        raise
+    except (ValueError, TypeError, LookupError, AttributeError, ArithmeticError, RuntimeError, MemoryError) as error:
+        # Whatever a library raises for content that no reader expected. MemoryError has no text
+        reason = str(error) or "it does not fit into memory"
+        raise DatasetError(f"{path} cannot be read as a graph: {reason.rstrip('.')}.") from error
 
 
 def _listed(options: Any) -> str:

@@ -9,8 +9,10 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ngcn.data.npz import DAMAGE
 from ngcn.data.parts import Block, Parts, both_ways
 from ngcn.errors import DatasetError
+from ngcn.files import open_regular, read_bytes
 
 
 def read_graphsage(folder: str | Path, name: str = "ppi") -> Parts:
@@ -32,21 +34,23 @@ def read_graphsage(folder: str | Path, name: str = "ppi") -> Parts:
 
     G, row_of, classes_of = (_read_json(path(part)) for part in ("G.json", "id_map.json", "class_map.json"))
     try:
-        X = np.load(path("feats.npy"), allow_pickle=False)
-    except (OSError, ValueError, EOFError) as error:
+        with open_regular(path("feats.npy")) as file:
+            X = np.load(file, allow_pickle=False)
+        if X.ndim != 2 or X.dtype.kind not in "biuf":
+            raise ValueError("it is not a matrix of real numbers")
+    except DAMAGE as error:
         raise DatasetError(f"{path('feats.npy')} cannot be read as an array of numbers: {error}.") from error
     try:
         ids = [node["id"] for node in G["nodes"]]
         val, test = (np.array([node[part] for node in G["nodes"]], bool) for part in ("val", "test"))
-        features = X[[row_of[str(node)] for node in ids]].astype(np.float64)
+        features = X[[row_of[str(node)] for node in ids]]
         labels = np.array([classes_of[str(node)] for node in ids])
         train = ~(val | test)
-        deviation = features[train].std(axis=0)
-        features = (features - features[train].mean(axis=0)) / np.where(deviation > 0, deviation, 1)
+        features = standardised(features, train)
         adjacency = _adjacency(G["links"], ids)
     except KeyError as error:
         raise DatasetError(f"{error} is missing in {path('*.json')}; GraphSAGE's format requires it.") from error
-    except (TypeError, ValueError, IndexError) as error:
+    except (TypeError, ValueError, IndexError, OverflowError, AttributeError) as error:
         raise DatasetError(f"The files {path('*')} do not fit together: {error}.") from error
     return Parts(
         adjacency=adjacency,
@@ -60,6 +64,13 @@ def read_graphsage(folder: str | Path, name: str = "ppi") -> Parts:
     )
 
 
+def standardised(X: np.ndarray, train: np.ndarray) -> np.ndarray:
+    """Columns with mean 0 and standard deviation 1 over the training nodes."""
+    X = X.astype(np.float64)
+    deviation = X[train].std(axis=0)
+    return np.asarray((X - X[train].mean(axis=0)) / np.where(deviation > 0, deviation, 1))
+
+
 def _adjacency(links: list[dict[str, Any]], ids: list[Any]) -> sp.csr_array:
     ends = [link[end] for end in ("source", "target") for link in links]
     if not all(type(end) is int and 0 <= end < len(ids) for end in ends):
@@ -71,6 +82,6 @@ def _adjacency(links: list[dict[str, Any]], ids: list[Any]) -> sp.csr_array:
 
 def _read_json(path: Path) -> Any:
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
+        return json.loads(read_bytes(path))
+    except (OSError, ValueError, RecursionError) as error:
         raise DatasetError(f"{path} cannot be read as JSON: {error}.") from error

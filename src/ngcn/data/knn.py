@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from numbers import Integral
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -10,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from ngcn.data.parts import Matrix
 from ngcn.errors import GraphError
+from ngcn.text import shown
 
 Metric = str | Callable[..., float]
 
@@ -38,11 +41,14 @@ class Neighbours:
     """An index of the rows of X. Arguments as for :func:`knn_graph`."""
 
     def __init__(self, X: Matrix, neighbours: int, metric: Metric = "euclidean") -> None:
-        if neighbours < 1:
-            raise GraphError(f"A neighbour graph needs 1 neighbour or more for every node, not {neighbours}.")
+        given: Any = neighbours
+        if not isinstance(given, Integral) or int(given) < 1:
+            raise GraphError(f"A neighbour graph needs 1 neighbour or more for every node, not {shown(neighbours)}.")
+        if getattr(X, "ndim", 0) != 2:
+            raise GraphError(f"X must be a matrix (nodes x features), not {shown(X)}.")
         if X.shape[0] < 2:
             raise GraphError(f"A neighbour graph needs 2 nodes or more, but there is {X.shape[0]}.")
-        self.nodes, self.neighbours = X.shape[0], neighbours
+        self.nodes, self.neighbours = int(X.shape[0]), int(given)
         self.index = NearestNeighbors(metric=metric).fit(X)
 
     def graph(self) -> sp.csr_array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tokenize
 import zipfile
 import zlib
 from pathlib import Path
@@ -11,11 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.data.feature_columns import dense_features
-from ngcn.data.parts import Block, Parts, first_masks, number_classes, one_way
+from ngcn.data.parts import Block, Parts, all_masks, number_classes, one_way
 from ngcn.errors import DatasetError
+from ngcn.files import open_regular, unpacks_too_far
 
 # What zipfile and numpy raise for damaged files; RuntimeError is for encryption and for later versions of zip.
-DAMAGE = (OSError, EOFError, ValueError, RuntimeError, SyntaxError, MemoryError, zlib.error, zipfile.BadZipFile)
+_OF_FORMAT = (OSError, EOFError, RuntimeError, SyntaxError, tokenize.TokenError, zlib.error, zipfile.BadZipFile)
+DAMAGE = (*_OF_FORMAT, ValueError, MemoryError, TypeError, OverflowError, LookupError)
 
 
 def read_npz(path: Path, name: str) -> Parts:
@@ -23,8 +26,10 @@ def read_npz(path: Path, name: str) -> Parts:
 
     The two formats:
         - ``adj_{data,indices,indptr,shape}``, ``attr_{data,indices,indptr,shape}`` or ``attr_matrix``, ``labels``
-        - ``edges`` (pairs of nodes), ``node_features``, ``node_labels``, and ``{train,val,test}_masks``; of several
-          masks, the first row is used, or the first column if only columns have an entry per node
+        - ``edges`` (pairs of nodes), ``node_features``, ``node_labels``
+
+    Both may have ``{train,val,test}_masks`` (or ``_mask``) for one split, or for several in the rows, or in the columns
+    if only columns have an entry per node.
 
     Arrays of Python objects, which some files have for names, would need unpickling. They are not read.
     """
@@ -40,11 +45,13 @@ def read_npz(path: Path, name: str) -> Parts:
                 "docs/own-data.md for the two formats."
             )
         labels = parts["labels"]
+        masks = [arrays.find(f"{part}_masks", f"{part}_mask") for part in ("train", "val", "test")]
+        splits = all_masks(masks, len(labels))
         if labels.ndim == 1 and labels.dtype.kind == "f":
             parts["labels"] = np.where(np.isfinite(labels), labels, -1)
         elif labels.ndim == 1 and labels.dtype.kind == "U":
             parts["labels"], parts["class_names"] = number_classes(labels)
-        return Parts(**parts, name=name, source=str(path))
+        return Parts(**parts, masks=splits[0] if splits else None, splits=splits, name=name, source=str(path))
     except DatasetError:
         raise
     except (ValueError, IndexError, TypeError, KeyError, OverflowError) as error:
@@ -62,12 +69,10 @@ def _edge_list(arrays: _Arrays) -> dict[str, Any]:
     ends = pairs if pairs.ndim == 2 and pairs.shape[1] == 2 else pairs.T
     if ends.ndim != 2 or ends.shape[1] != 2 or ends.dtype.kind not in "iu":
         raise ValueError(f"edges must be pairs of node numbers, but have shape {pairs.shape}")
-    masks = [arrays.find(f"{part}_masks") for part in ("train", "val", "test")]
     return {
         "adjacency": one_way(ends[:, 0], ends[:, 1], len(labels)),
         "features": dense_features(arrays.find("node_features")),
         "labels": labels,
-        "masks": first_masks(masks, len(labels)),
     }
 
 
@@ -77,8 +82,12 @@ class _Arrays:
     def __init__(self, path: Path) -> None:
         self.path = path
         try:
+            open_regular(path).close()
             with zipfile.ZipFile(path) as archive:
                 self.names = [member.removesuffix(".npy") for member in archive.namelist()]
+                packed, unpacked = path.stat().st_size, sum(member.file_size for member in archive.infolist())
+            if unpacks_too_far(unpacked, packed):
+                raise ValueError(f"it unpacks to {unpacked:,} bytes from {packed:,}")
             self.file = np.load(path, allow_pickle=False)
         except DAMAGE as error:
             raise DatasetError(f"{path} is damaged, truncated or not an .npz file: {error}.") from None
@@ -94,8 +103,9 @@ class _Arrays:
                 what = "holds Python objects, which could run code when loaded; save it as plain numbers."
             raise DatasetError(f"The array {name!r} of {self.path} {what}") from None
 
-    def find(self, name: str) -> Any:
-        return self[name] if name in self.names else None
+    def find(self, *names: str) -> Any:
+        """The first array that there is."""
+        return next((self[name] for name in names if name in self.names), None)
 
     def matrix(self, prefix: str) -> sp.csr_array:
         data, indices, indptr, shape = (self[f"{prefix}_{part}"] for part in ("data", "indices", "indptr", "shape"))

@@ -34,7 +34,8 @@ class Parts:
 
     adjacency: sp.csr_array
     features: Sequence[Block] = ()  # side by side
-    masks: Masks | None = None  # the split, if the data have one
+    masks: Masks | None = None  # the split, if the data have one; the first of several
+    splits: Sequence[Masks] = ()  # all of them, where there may be several
     graph_of: np.ndarray | None = None  # (nodes,) the graph of each node, if there are several
     # These four may be None; they are typed for the code that runs after labels are checked.
     labels: np.ndarray = None  # type: ignore[assignment]  # (nodes,) class numbers, -1 unknown; or (nodes, classes) 0/1
@@ -67,23 +68,39 @@ def number_classes(labels: np.ndarray) -> tuple[np.ndarray, list[str]]:
     return np.array([number.get(text, UNKNOWN) for text in texts], np.int64), names
 
 
-def first_masks(parts: Sequence[np.ndarray | None], nodes: int) -> Masks | None:
-    """Return the first of several training, validation and test masks; None without any for training.
+def all_masks(parts: Sequence[np.ndarray | None], nodes: int) -> list[Masks]:
+    """Return the splits in arrays of training, validation and test masks; none without masks for training.
 
-    Masks are rows, or columns if only columns have an entry per node. A missing mask is empty.
+    Masks are rows, or columns if only columns have an entry per node. A missing mask is empty; a single one is in every
+    split.
+
+    Example:
+        >>> splits = all_masks([np.eye(3)[:2], np.eye(3)[1:], np.array([1, 0, 0])], nodes=3)
+        >>> [[mask.nonzero()[0].tolist() for mask in masks] for masks in splits]
+        [[[0], [1], [0]], [[1], [2], [0]]]
     """
     if parts[0] is None:
-        return None
-    masks = np.zeros((3, nodes), bool)
-    for mask, part in zip(masks, parts, strict=True):
-        if part is not None:
-            rows = np.atleast_2d(part)
-            rows = rows if rows.shape[1] == nodes else rows.T
-            if rows.ndim != 2 or rows.shape[1] != nodes:
-                shape = f"shape {part.shape}"
-                raise GraphError(f"A split has {shape}; it needs a row with an entry for each of {nodes} nodes.")
-            mask[:] = rows[0]
-    return masks[0], masks[1], masks[2]
+        return []
+    rows = [np.zeros((1, nodes), bool) if part is None else _mask_rows(part, nodes) for part in parts]
+    splits = max(map(len, rows))
+    if any(len(masks) not in (1, splits) for masks in rows):
+        numbers = ", ".join(str(len(masks)) for masks in rows)
+        raise GraphError(f"The numbers of training, validation and test masks differ: {numbers}; each split needs one.")
+    train, val, test = (np.broadcast_to(masks, (splits, nodes)) for masks in rows)
+    return list(zip(train, val, test, strict=True))
+
+
+def first_masks(parts: Sequence[np.ndarray | None], nodes: int) -> Masks | None:
+    """Return the first split of :func:`all_masks`; None without any."""
+    return next(iter(all_masks(parts, nodes)), None)
+
+
+def _mask_rows(part: np.ndarray, nodes: int) -> np.ndarray:
+    rows = np.atleast_2d(part)
+    rows = rows if rows.shape[1] == nodes else rows.T
+    if rows.ndim != 2 or rows.shape[1] != nodes:
+        raise GraphError(f"A split has shape {part.shape}; it needs a row with an entry for each of {nodes} nodes.")
+    return rows.astype(bool)
 
 
 def one_way(sources: np.ndarray, targets: np.ndarray, nodes: int, weights: np.ndarray | None = None) -> sp.csr_array:

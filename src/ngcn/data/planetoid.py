@@ -6,7 +6,10 @@ nodes, ``{tx,ty}`` those of the test nodes in the order of ``test.index``, and `
 
 from __future__ import annotations
 
+import io
 import pickle
+import pickletools
+import re
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -17,6 +20,7 @@ import scipy.sparse as sp
 from ngcn.data.catalog import find
 from ngcn.data.parts import UNKNOWN, Block, Parts, both_ways
 from ngcn.errors import DatasetError
+from ngcn.files import read_bytes
 
 VALIDATION_NODES = 500
 
@@ -35,7 +39,8 @@ def read_planetoid(folder: str | Path, name: str, *, labels: bool = True) -> Par
     one_hots = [unpickle(files.with_suffix(part), _Array) for part in (".ally", ".ty")] if labels else []
     try:
         X_train, X, X_test = X_train.build(), X.build(), X_test.build()
-        test_index = np.loadtxt(files.with_suffix(".test.index"), dtype=np.int64, ndmin=1)
+        lines = read_bytes(files.with_suffix(".test.index")).decode("ascii").split()
+        test_index = np.array(list(map(int, lines)), np.int64)
         row_nodes = np.concatenate([np.arange(X.shape[0]), test_index])  # of (allx, tx) and of (ally, ty)
         stacked = sp.vstack([X, X_test], format="coo")
         shape = (len(neighbours), X.shape[1])
@@ -49,7 +54,7 @@ def read_planetoid(folder: str | Path, name: str, *, labels: bool = True) -> Par
             one_hot = np.concatenate([each.build() for each in one_hots])
             classes[row_nodes] = np.where(one_hot.any(axis=1), one_hot.argmax(axis=1), UNKNOWN)
         adjacency = _adjacency(neighbours)
-    except (ValueError, IndexError, KeyError, TypeError, AttributeError, OSError) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, OSError, OverflowError, MemoryError) as error:
         raise DatasetError(f"The files {files} do not fit together as a Planetoid dataset: {error}.") from error
     return Parts(
         adjacency=adjacency,
@@ -98,8 +103,9 @@ def unpickle(path: Path, kind: type = object) -> Any:
     looks up nothing else.
     """
     try:
-        with path.open("rb") as stream:
-            value = _Unpickler(stream, encoding="latin1").load()  # strings as Python 2 wrote them
+        content = read_bytes(path)
+        _check_memo(content)
+        value = _Unpickler(io.BytesIO(content), encoding="latin1").load()  # strings as Python 2 wrote them
     except FileNotFoundError as error:
         raise DatasetError(f"The file {path} is missing.") from error
     except DatasetError as error:
@@ -161,6 +167,15 @@ _ALLOWED = {
     ("scipy.sparse.csr", "csr_matrix"): _CSR,
     ("scipy.sparse._csr", "csr_matrix"): _CSR,
 }
+
+
+def _check_memo(content: bytes) -> None:
+    """Raise an error for a position in the memo that the file cannot need: the unpickler would fill memory up to it."""
+    positions = (int.from_bytes(found[1], "little") for found in re.finditer(rb"(?s)(?=r(....))", content))
+    if max(positions, default=0) > len(content):  # else no need to go through the opcodes
+        for opcode, position, _ in pickletools.genops(content):
+            if opcode.name in ("PUT", "BINPUT", "LONG_BINPUT") and int(position or 0) > len(content):
+                raise ValueError(f"it refers to position {position} of its memo")
 
 
 class _Unpickler(pickle.Unpickler):

@@ -27,7 +27,10 @@ class Table:
     """
 
     def __init__(self, columns: pa.Table, name: str, first_row: int = 1, blank_rows: Sequence[int] = ()) -> None:
-        names = [str(column).strip() for column in columns.column_names]
+        try:
+            names = [str(column).strip() for column in columns.column_names]
+        except UnicodeDecodeError:
+            raise DatasetError(f"{name}: the name of a column is not in UTF-8; rename it.") from None
         if nameless := [column for column in names if re.fullmatch(_NAMELESS, column)]:
             listed = ", ".join(map(repr, nameless))
             log.warning(f"{name}: a column without a name ({listed}) is ignored; give it a name to use it.")
@@ -78,7 +81,7 @@ class Table:
         cells = self._cells(column)
         try:
             texts = pc.utf8_trim_whitespace(_integers_if_whole(cells).cast(pa.string()))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        except pa.ArrowException:
             raise DatasetError(f"{self.at(column)}: text or numbers are expected, not {cells.type} values.") from None
         texts = pc.if_else(pc.equal(texts, ""), None, texts)
         if missing and texts.null_count:
@@ -113,7 +116,7 @@ class Table:
             cells = self._parse_numbers(column, remedy)
         if cells.null_count:
             raise self.error(first_true(cells.is_null()), column, f"there is no number; {remedy}")
-        values = cells.cast(pa.float64()).to_numpy(zero_copy_only=False)
+        values = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # integers above 2^53 are rounded
         with np.errstate(over="ignore"):
             single = values.astype(np.float32)
         bad = ~np.isfinite(single)
@@ -138,8 +141,12 @@ class Table:
 
     def _cells(self, column: str) -> pa.Array:
         cells = self.columns.column(column)
-        cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
-        return cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
+        try:
+            cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
+            cells = cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
+            return cells.cast(pa.string()) if pa.types.is_null(cells.type) else cells
+        except pa.ArrowException as error:
+            raise DatasetError(f"{self.at(column)}: {cells.type} values cannot be read ({error}).") from None
 
 
 def check_unique(columns: Sequence[str], table: str) -> None:

@@ -17,7 +17,9 @@ import pyarrow.parquet
 
 from ngcn.data.table import Table, count_blank
 from ngcn.errors import DatasetError
+from ngcn.files import gunzip, read_bytes, unpacks_too_far
 
+MOST_COLUMNS, MOST_BLANK = 100_000, 1_000_000  # more take minutes to parse
 ENDINGS = (".csv", ".tsv", ".parquet")  # each may be followed by .gz
 
 
@@ -38,8 +40,8 @@ def read_table(path: str | Path) -> Table:
 
 def _content(path: Path) -> bytes:
     try:
-        content = path.read_bytes()
-        return gzip.decompress(content) if path.name.lower().endswith(".gz") else content
+        content = read_bytes(path)
+        return gunzip(content) if path.name.lower().endswith(".gz") else content
     except gzip.BadGzipFile as error:
         raise DatasetError(f"{path} is not a gzip file, or a damaged one: {error}; create it again.") from None
     except OSError as error:
@@ -50,9 +52,15 @@ def _content(path: Path) -> bytes:
 
 def _parquet(content: bytes, path: Path) -> pa.Table:
     try:
-        return pyarrow.parquet.ParquetFile(pa.BufferReader(content)).read(use_threads=False)  # as in _csv
-    except (pa.ArrowException, OSError, ValueError) as error:
-        reason = str(error).splitlines()[0].rstrip(".")
+        file = pyarrow.parquet.ParquetFile(pa.BufferReader(content))
+        rows, columns = file.metadata.num_rows, file.metadata.num_columns
+        if unpacks_too_far(8 * rows * columns, len(content)):
+            raise ValueError(f"it claims {rows:,} rows of {columns:,} columns")
+        table = file.read(use_threads=False)  # as in _csv
+        table.validate(full=True)
+        return table
+    except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError, MemoryError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
         raise DatasetError(f"{path} is truncated, damaged or not a Parquet file ({reason}); create it again.") from None
 
 
@@ -65,6 +73,8 @@ def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
     except csv.Error:
         what = "the quotation marks of its first line do not match; close them, or double those inside a name."
         raise DatasetError(f"{path}: {what}") from None
+    if len(names) > MOST_COLUMNS:
+        raise DatasetError(f"{path} has {len(names):,} columns; put features into a table of (id, feature, value).")
     parse = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in content)
     # One thread: only then does Arrow report the row of an error, and a process may exit right after reading.
     read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=False)
@@ -89,11 +99,15 @@ def _blank_rows(content: bytes) -> list[int]:
     if not (b"\n\n" in content or b"\n\r\n" in content or content.startswith((b"\n", b"\r"))):
         return []  # most files: no need to go through the lines
     blank, row, quoted = [], 0, False
-    for line in content.splitlines():
+    for line in re.finditer(rb"([^\r\n]*)(\r\n?|\n|\Z)", content):
+        if not line[0]:
+            break  # the end
         row += not quoted  # a quoted cell may span several lines
-        if not (line or quoted):
+        if not (line[1] or quoted):
             blank.append(row)
-        quoted ^= line.count(b'"') % 2 == 1
+            if len(blank) > MOST_BLANK:
+                break  # only the numbers of rows in messages depend on it
+        quoted ^= line[1].count(b'"') % 2 == 1
     return blank
 
 

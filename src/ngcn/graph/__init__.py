@@ -3,7 +3,8 @@
 from ngcn.data.parts import UNKNOWN
 from ngcn.errors import GraphError
 from ngcn.graph.assemble import Schema, for_model, for_training, load_dataset, load_for_model, quietly
-from ngcn.graph.graph import Graph
+from ngcn.graph.facts import Facts, facts
+from ngcn.graph.graph import Graph, need_graph
 
-__all__ = ["UNKNOWN", "Graph", "GraphError", "Schema"]
-__all__ += ["for_model", "for_training", "load_dataset", "load_for_model", "quietly"]
+__all__ = ["UNKNOWN", "Facts", "Graph", "GraphError", "Schema"]
+__all__ += ["facts", "for_model", "for_training", "load_dataset", "load_for_model", "need_graph", "quietly"]

@@ -12,13 +12,15 @@ import scipy.sparse as sp
 
 from ngcn.data.parts import UNKNOWN, Matrix, Parts, log
 from ngcn.errors import DatasetError, GraphError
+from ngcn.text import shown
 
+MOST_CLASSES = 10_000  # or as many as there are nodes
 NO_LABEL = ("na", "nan", "null", "none", "unknown", "?", "-1")
 
 
 def adjacency_matrix(given: Any) -> sp.csr_array:
     if not sp.issparse(given):
-        given = np.asarray(given)
+        given = numbers(given, "adjacency")
     if given.ndim != 2 or given.shape[0] != given.shape[1]:
         raise GraphError(f"The adjacency must be a square matrix, but it has shape {given.shape}.")
     if given.shape[0] == 0:
@@ -38,7 +40,7 @@ def feature_matrix(given: Any, nodes: int) -> Matrix:
         features: Matrix = _csr(given, "The features have an entry in row or column {bad}, but the last one is {last}.")
         features.sum_duplicates()
     else:
-        features = np.array(given, dtype=np.float32)
+        features = numbers(given, "features").astype(np.float32)
         if features.ndim != 2:
             raise GraphError(f"The features must be a matrix (nodes x features), but have shape {features.shape}.")
     if features.shape[0] != nodes:
@@ -49,26 +51,43 @@ def feature_matrix(given: Any, nodes: int) -> Matrix:
     return features
 
 
+def numbers(given: Any, what: str) -> np.ndarray:
+    """Return an array of real numbers."""
+    try:
+        array = np.asarray(given)
+        array = array.astype(np.float64) if array.dtype.kind == "O" else array
+    except (TypeError, ValueError, RuntimeError):  # RuntimeError: a tensor that requires a gradient
+        raise GraphError(f"The {what} must be a matrix of numbers, not {shown(given)}.") from None
+    if array.dtype.kind not in "biuf":
+        raise GraphError(f"The {what} must be real numbers, not values of type {array.dtype}.")
+    return array
+
+
 def label_array(given: object, nodes: int) -> np.ndarray:
-    labels = np.array(given)
+    labels = _array(given, "labels")
     if labels.ndim not in (1, 2) or labels.shape[0] != nodes:
         raise GraphError(f"The labels need an entry or a row for each of {nodes} nodes, but have shape {labels.shape}.")
     if labels.ndim == 2:
         if not np.isin(labels, (0, 1)).all():
             raise GraphError("Multi-label labels must be a matrix of zeros and ones.")
         return labels.astype(np.float32)
-    numeric = labels.dtype.kind in "biuf" and np.isfinite(labels).all()
+    numeric = labels.dtype.kind in "biuf" and np.isfinite(labels).all() and (np.abs(labels) < 2**62).all()
     whole = labels.astype(np.int64) if numeric else None
     if whole is None or (whole != labels).any():
         raise GraphError("Labels must be whole class numbers, with -1 where the class is unknown.")
     if (whole < UNKNOWN).any():
         node = int(np.argmax(whole < UNKNOWN))
         raise GraphError(f"Node {node} has label {whole[node]}; use -1 for unknown.")
+    if (largest := whole.max(initial=0)) >= max(MOST_CLASSES, nodes):
+        raise GraphError(
+            f"Node {int(whole.argmax())} has label {largest}, so there would be {largest + 1:,} classes; number the "
+            "classes 0, 1, 2, ..., for instance with np.unique(labels, return_inverse=True)."
+        )
     return whole
 
 
 def mask_array(given: object, nodes: int, split: str) -> np.ndarray:
-    mask = np.array(given)
+    mask = _array(given, f"{split} mask")
     if mask.shape != (nodes,) or mask.dtype != bool:
         found = f"{mask.dtype} with shape {mask.shape}"
         raise GraphError(f"The {split} mask must be {nodes} booleans, one per node, but is {found}.")
@@ -78,9 +97,13 @@ def mask_array(given: object, nodes: int, split: str) -> np.ndarray:
 def id_array(given: object, nodes: int) -> np.ndarray:
     if given is None:
         return np.arange(nodes)
-    ids = np.array(given)
+    ids = _array(given, "node ids")
     if ids.shape != (nodes,):
         raise GraphError(f"There are {nodes} nodes, but the node ids have shape {ids.shape}.")
+    if ids.dtype.kind == "O" and all(isinstance(node, str) for node in ids.tolist()):
+        ids = ids.astype(str)
+    if ids.dtype.kind not in "iufU":
+        raise GraphError("The node ids must be all numbers or all text; convert them with list(map(str, ids)).")
     unique, counts = np.unique(ids, return_counts=True)
     if len(unique) < nodes:
         raise GraphError(f"The node id {unique[counts > 1].tolist()[0]!r} is used for more than one node.")
@@ -92,12 +115,16 @@ def class_name_tuple(given: Sequence[str] | None, labels: np.ndarray) -> tuple[s
     if labels.ndim == 2:
         return name_tuple(given, labels.shape[1], "class", "classes")
     used = int(labels.max(initial=UNKNOWN)) + 1
+    if given is not None and not isinstance(given, Sequence | np.ndarray):
+        raise GraphError(f"The class names must be a list, not {shown(given)}.")
     return name_tuple(given, used if given is None else max(used, len(given)), "class", "classes")
 
 
 def name_tuple(given: Sequence[str] | None, number: int, what: str, plural: str) -> tuple[str, ...]:
     if given is None:
         return tuple(map(str, range(number)))
+    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+        raise GraphError(f"The {what} names must be a list, not {shown(given)}.")
     if len(given) != number:
         raise GraphError(f"There are {number} {plural}, but {len(given)} {what} names.")
     names = Counter(map(str, given))
@@ -163,13 +190,38 @@ def _class_name(parts: Parts, number: int) -> str:
 
 
 def _csr(given: Any, out_of_range: str) -> sp.csr_array:
-    """Return a copy. Check indices first: scipy crashes on those out of range."""
-    if getattr(given, "format", None) in ("csr", "csc"):
+    """Return a copy. Check the structure first: scipy crashes on one that is inconsistent."""
+    if given.dtype.kind not in "biuf":
+        raise GraphError(f"A sparse matrix must have real numbers as entries, not values of type {given.dtype}.")
+    if not sp.issparse(given):
+        return sp.csr_array(given, dtype=np.float32)
+    indices = getattr(given, "indices", None)
+    if given.ndim == 2 and given.format in ("csr", "csc") and getattr(indices, "dtype", np.dtype("O")).kind in "iu":
         last = given.shape[given.format == "csr"] - 1
         bad = given.indices[(given.indices < 0) | (given.indices > last)]
         if len(bad):
             raise GraphError(out_of_range.format(bad=bad[0], last=last))
-    return sp.csr_array(given, dtype=np.float32, copy=True)
+    try:
+        if hasattr(given, "check_format"):  # csr, csc, bsr
+            if any(getattr(given, part).dtype.kind != "i" for part in ("indptr", "indices")):
+                raise ValueError("its indices are not integers")
+            given.check_format(full_check=True)
+        elif given.format == "coo":
+            given = sp.coo_array((given.data, (given.row, given.col)), shape=given.shape)  # checks them
+            if len(given.data) != len(given.row):
+                raise ValueError("its arrays differ in length")
+        matrix = sp.csr_array(given, dtype=np.float32, copy=True)
+        matrix.check_format(full_check=True)
+    except (ValueError, TypeError, IndexError, AttributeError) as error:
+        raise GraphError(f"A sparse matrix is inconsistent: {str(error).rstrip('.')}; make it anew.") from None
+    return matrix
+
+
+def _array(given: Any, what: str) -> np.ndarray:
+    try:
+        return np.array(given)
+    except (TypeError, ValueError, RuntimeError):  # rows of different lengths; a tensor that requires a gradient
+        raise GraphError(f"The {what} must be an array, not {shown(given)}.") from None
 
 
 def _check_finite(matrix: Matrix, what: str, place: str) -> None:

@@ -19,6 +19,7 @@ from ngcn.graph._checks import check_labels, check_training_classes
 from ngcn.graph._features import features_for_model, features_for_training
 from ngcn.graph.graph import Graph
 
+MOST_FEATURES = 10**7  # each has a name
 FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
 
 
@@ -31,15 +32,16 @@ class Schema(NamedTuple):
     node_columns: int = 0  # of the graph that it was trained on; 0 if unknown
 
 
-def load_dataset(name: str, *, split: str = "given", seed: int = 0, **files: Any) -> Graph:
+def load_dataset(name: str, *, split: str | int = "given", seed: int = 0, **files: Any) -> Graph:
     """Load a dataset of the catalog, or a user's own files, for training. Downloads a dataset if necessary.
 
     Args:
-        name: "cora" (included in the package), "citeseer", "pubmed", "ppi", "ppi-synthetic"; or the path of a folder or
-            a file. A name with a slash is a path, even if there is a dataset of that name.
-        split: "given" for the split that the data come with (if they have none, half of the labels of each class are
-            for training), or "random:N" for N training nodes per class with 500 validation and 1000 test nodes
-            (proportionally fewer if the graph is too small).
+        name: "cora" (included in the package), "citeseer", "pubmed", "ppi", "ppi-rebuilt", "ppi-synthetic"; or the path
+            of a folder or a file. A name with a slash is a path, even if there is a dataset of that name.
+        split: "given" for the split that the data come with (the first of several; if they have none, half of the
+            labels of each class are for training), the number of one of several splits of an .npz file, from 0, or
+            "random:N" for N training nodes per class with 500 validation and 1000 test nodes (proportionally fewer if
+            the graph is too small).
         seed: for random splits only.
         files: options for reading a path: ``edges``, ``feature_table``, ``label``, ``one_hot``, ``ignore``,
             ``multilabel``, see :func:`~ngcn.data.files.read`.
@@ -59,7 +61,7 @@ def load_for_model(name: str, schema: Schema, **files: Any) -> Graph:
     return for_model(read(name, **files), schema)
 
 
-def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
+def for_training(parts: Parts, split: str | int = "given", seed: int = 0) -> Graph:
     """Make a graph to train on; ``split`` and ``seed`` as in :func:`~ngcn.graph.load_dataset`.
 
     Add structural features and draw a split if there are none, with a warning.
@@ -72,8 +74,8 @@ def for_training(parts: Parts, split: str = "given", seed: int = 0) -> Graph:
         X, names = features_for_training(parts)
         if parts.labels is None:
             raise DatasetError(f"{parts.name} has no labels, so there is nothing to train on.")
-        masks = parts.masks
-        if split != "given":
+        masks = _given(parts, split)
+        if split.startswith("random:"):
             masks = random_split(parts.labels, int(split.removeprefix("random:")), seed=seed, names=parts.class_names)
         if not parts.published or masks is None:
             parts = replace(parts, labelled=_labelled(parts))
@@ -125,6 +127,17 @@ def _naming(parts: Parts) -> Iterator[None]:
 def _check_lengths(parts: Parts) -> None:
     if not parts.nodes:
         raise GraphError("The graph has no nodes.")
+    for block in parts.features:
+        if np.ndim(block.matrix) != 2 and getattr(block.matrix, "ndim", 0) != 2:
+            raise GraphError(f"The features of {parts.name} must be a matrix (nodes x features).")
+        if block.matrix.shape[1] == 0:
+            raise GraphError(f"{parts.name} has features without columns; leave them out, or add one.")
+        if block.matrix.shape[1] > MOST_FEATURES:
+            raise GraphError(
+                f"{parts.name} has {block.matrix.shape[1]:,} features; at most {MOST_FEATURES:,} can be used."
+            )
+    if parts.labels is not None and (parts.labels.ndim not in (1, 2) or parts.labels.dtype.kind not in "biuf"):
+        raise GraphError(f"The labels of {parts.name} must be class numbers or a 0/1 matrix, not {parts.labels.dtype}.")
     for array in (parts.labels, *(parts.masks or ())):
         if array is not None and len(array) != parts.nodes:
             raise GraphError(f"{parts.name} has {parts.nodes} nodes, but {len(array)} labels or entries of a mask.")
@@ -139,6 +152,24 @@ def _labelled(parts: Parts) -> np.ndarray:
     if parts.labels.ndim == 1:
         return parts.labels != UNKNOWN
     return np.ones(parts.nodes, bool) if parts.labelled is None else parts.labelled
+
+
+def _given(parts: Parts, split: str) -> Masks | None:
+    """The split in the data, or the one of several with this number."""
+    if split.isdecimal():
+        splits = parts.splits or ([] if parts.masks is None else [parts.masks])
+        if int(split) < len(splits):
+            return splits[int(split)]
+        have, remedy = f"{len(splits)} splits, numbered 0 to {len(splits) - 1}", "choose one of these"
+        if len(splits) < 2:
+            have, remedy = "one split" if splits else "no split", "use `split='given'`"
+        raise DatasetError(f"{parts.name} has {have}, so there is no split {split}; {remedy}.")
+    if split == "given" and len(parts.splits) > 1:
+        last = len(parts.splits) - 1
+        log.warning(
+            f"{parts.name} has {last + 1} splits: the first, 0, is used; `split=N` uses another, with N up to {last}."
+        )
+    return parts.masks
 
 
 def _complete(parts: Parts, masks: Masks | None, split: str, seed: int) -> Masks:

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.data.parts import UNKNOWN
-from ngcn.errors import DatasetError
+from ngcn.errors import DatasetError, GraphError
 from ngcn.graph import _checks as checked
 from ngcn.registry import load
 
@@ -183,6 +183,16 @@ class Graph:
             f"Graph({self.name!r}, nodes={self.nodes}, edges={self.edges}, features={self.features.shape[1]}, "
             f"classes={self.classes}, train={self.train.sum()}, val={self.val.sum()}, test={self.test.sum()})"
         )
+
+
+def need_graph(value: Any) -> Graph:
+    """Raise an error for anything that is not a graph."""
+    if isinstance(value, Graph):
+        return value
+    raise GraphError(
+        f"A Graph is needed, not a {type(value).__name__}; make one with load_dataset, Graph.from_pandas or another of "
+        "its from_ methods."
+    )
 
 
 def _read(reader: str, *given: Any, split: str = "given", seed: int = 0, **how: Any) -> Graph:

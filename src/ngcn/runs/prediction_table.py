@@ -22,10 +22,13 @@ def predict(
     *,
     nodes: np.ndarray | None = None,
     threshold: float = 0.5,
+    coverage: float | None = None,
 ) -> pd.DataFrame:
-    """A row per node: id, prediction, confidence, and ``p_CLASS`` for each class.
+    """A row per node: id, prediction, confidence, disagreement, and ``p_CLASS`` for each class.
 
-    The confidence is the highest probability; `ngcn report` shows how often such predictions are right.
+    The confidence is the highest probability; `ngcn report` shows how often such predictions are right. The
+    disagreement is the share of the towers, by weight, that predict another class; there is none where towers have no
+    weights.
 
     Args:
         run: a run or its folder, whose best seed predicts; or a model.
@@ -33,6 +36,8 @@ def predict(
         nodes: ``(nodes,)`` mask of the nodes to predict, such as ``graph.unlabelled``; all if None.
         threshold: for multi-label, the least probability of a predicted label. Predicted labels are joined by ``|``;
             the confidence is the mean of max(p, 1 - p) over all labels.
+        coverage: add the column ``set``, the classes that the node may have, joined by ``|``: the true class is among
+            them with this probability, see :meth:`ngcn.Model.predict_set`.
     """
     import pandas as pd  # here: it takes half a second to import
 
@@ -56,4 +61,8 @@ def predict(
     else:
         predicted, confidence = classes[p.argmax(axis=1)], p.max(axis=1)
     table = pd.DataFrame({"id": graph.node_ids[rows], "prediction": predicted, "confidence": confidence})
+    if coverage is not None:
+        table["set"] = ["|".join(classes[inside]) for inside in model.predict_set(graph, rows, coverage=coverage)]
+    if (disagreement := model.disagreement(graph, rows)) is not None:
+        table["disagreement"] = disagreement
     return table.join(pd.DataFrame(p, columns=[f"p_{name}" for name in classes]))

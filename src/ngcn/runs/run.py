@@ -3,6 +3,7 @@
 RUN/config.yaml                   every setting
 RUN/graph.json                    names of classes and features, feature preparation, version of ngcn
 RUN/result.json                   scores of all seeds, once all are finished
+RUN/references.json               scores of the majority class, and of logistic regression on the features
 RUN/seed-0/weights.safetensors    parameters of the best step
 RUN/seed-0/metrics.csv            loss and validation score of every step
 RUN/seed-0/result.json            scores of this seed and the checksum of its weights; written last
@@ -12,12 +13,16 @@ RUN/seed-0/checkpoint.safetensors until it is finished
 from __future__ import annotations
 
 import csv
-import json
+import fcntl
+import io
+import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import fields
 from functools import cached_property
+from itertools import chain
+from math import isfinite
 from pathlib import Path
 from statistics import mean
 from typing import Any
@@ -25,15 +30,35 @@ from typing import Any
 from ngcn.config import FILE_SETTINGS, Config
 from ngcn.data.catalog import DATASETS, is_path
 from ngcn.errors import DatasetError, GraphError, RunError
-from ngcn.files import atomic, remove_leftovers, write_json, write_text
-from ngcn.graph import Graph, load_dataset, quietly
+from ngcn.files import atomic, read_bytes, remove_leftovers, write_json, write_text
+from ngcn.graph import Graph, load_dataset, need_graph, quietly
+from ngcn.json_file import Schema, read_json
 from ngcn.model import Card, Model
 from ngcn.nn import Network
 from ngcn.runs.signals import Signals, graceful
-from ngcn.text import mean_std
-from ngcn.training import HISTORY, Result, steps_taken
+from ngcn.scoring import merit
+from ngcn.text import METRICS, mean_std
+from ngcn.training import HISTORY, Result, refit_checkpoint, steps_taken
 
 SCORES = tuple(f.name for f in fields(Result) if f.name not in ("history", "model"))  # what result.json keeps
+SCHEMA: Schema = {  # of result.json of a seed
+    "val": float,
+    "test": float | None,
+    "seed": int,
+    "metric": {*METRICS},
+    "val_scores": ({*METRICS}, float),
+    "test_scores": ({*METRICS}, float),
+    "best_step": int,
+    "steps": int,
+    "seconds": float,
+    "status": {"complete", "early", "diverged"},
+    "stopped": str,
+    "scale_weights": list[float] | None,
+    "towers?": [{"towers": str, "val": float, "weight": float}],  # or None; older versions wrote none
+    "weights_sha256?": str,
+}
+REFERENCES: Schema = ({"majority", "regression"}, {split: ({*METRICS}, float) for split in ("val", "test")})
+MOST_HISTORY = 1 << 30  # bytes of metrics.csv
 
 
 class Run:
@@ -44,6 +69,8 @@ class Run:
 
     def __init__(self, folder: Path, config: Config, network: Network | None = None) -> None:
         self.folder, self.config, self.network = folder, config, network
+        self._made: list[Path] = []  # the folder and its parents, where they were missing
+        self._lock: int | None = None  # a descriptor, while seeds are trained
         self._scores: dict[int, dict[str, Any]] = {}
 
     @property
@@ -66,11 +93,20 @@ class Run:
     @classmethod
     def check(cls, folder: Path | str, config: Config, resume: bool = False) -> None:
         """Raise the errors that :meth:`start` would raise, and change nothing."""
-        folder = Path(folder)
+        run = cls(Path(folder), config)
+        if run.folder.is_dir():
+            run._take()  # an error if another process or thread has it
+        try:
+            cls._check(run.folder, config, resume)
+        finally:
+            run._release()
+
+    @classmethod
+    def _check(cls, folder: Path, config: Config, resume: bool) -> None:
         if folder.exists() and not folder.is_dir():
             raise RunError(f"{folder} is a file; a run needs a folder.")
         if (folder / "config.yaml").exists():
-            run = cls(folder, Config.from_file(folder / "config.yaml"))
+            run = cls(folder, Config.of_run(folder / "config.yaml"))
             if not resume and all(map(run.finished, run.seeds)):
                 raise RunError(f"{folder} holds a finished run; choose another folder.")
             if not resume:
@@ -90,20 +126,68 @@ class Run:
         cls, folder: Path | str, config: Config, graph: Graph, resume: bool = False, network: Network | None = None
     ) -> Run:
         """Make ``folder`` a run of ``config`` on ``graph``, or continue the run in it."""
+        need_graph(graph)
         cls.check(folder, config, resume)
         run = cls(Path(folder), config, network)
-        for seed in run.seeds:
-            run.seed_folder(seed).mkdir(parents=True, exist_ok=True)
-            remove_leftovers(run.seed_folder(seed))
-            if run.finished(seed):
-                run.checkpoint(seed).unlink(missing_ok=True)
-        remove_leftovers(run.folder)
-        write_text(run.folder / "config.yaml", config.to_yaml())
-        if not (run.folder / "graph.json").exists():
-            Card.of(graph, config).save(run.folder / "graph.json")
-        elif run.card.fingerprint != graph.fingerprint():
-            raise RunError(f"The graph {graph.name!r} has changed since {folder} was started; start another run.")
+        card = Card.of(graph, config)
+        run._made = [path for path in (run.folder, *run.folder.parents) if not path.exists()]
+        run.folder.mkdir(parents=True, exist_ok=True)
+        run._take()
+        try:
+            cls._check(run.folder, config, resume)  # again: another process may have used it meanwhile
+            with run._undone_on_error():
+                for seed in run.seeds:
+                    run.seed_folder(seed).mkdir(exist_ok=True)
+                    remove_leftovers(run.seed_folder(seed))
+                    if run.finished(seed):
+                        run.remove_checkpoints(seed)
+                remove_leftovers(run.folder)
+                write_text(run.folder / "config.yaml", config.to_yaml())
+                if not (run.folder / "graph.json").exists():
+                    card.save(run.folder / "graph.json")
+                elif run.card.fingerprint != graph.fingerprint():
+                    raise RunError(
+                        f"The graph {graph.name!r} has changed since {folder} was started; start another run."
+                    )
+        except BaseException:
+            run._release()
+            raise
         return run
+
+    def _take(self) -> None:
+        """Lock the folder for the processes and threads that train into it. The lock ends with its process."""
+        self._lock = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._release()
+            raise RunError(
+                f"{self.folder} is being trained by another process or thread; wait for it, or choose another folder."
+            ) from None
+        except OSError:
+            pass  # a file system without locks
+
+    def _release(self) -> None:
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+    @contextmanager
+    def _undone_on_error(self) -> Iterator[None]:
+        """After an error, remove what was made, unless a seed has something to keep."""
+        try:
+            yield
+        except Exception:
+            if not any(file.is_file() for seed in self.seeds for file in self.seed_folder(seed).glob("*")):
+                with suppress(OSError):  # a folder that holds something else stays
+                    for seed in self.seeds:
+                        if self.seed_folder(seed).exists():
+                            self.seed_folder(seed).rmdir()
+                    for name in ("config.yaml", "graph.json"):
+                        (self.folder / name).unlink(missing_ok=True)
+                    for path in self._made or [self.folder]:
+                        path.rmdir()
+            raise
 
     @classmethod
     def open(cls, folder: Path | str, *, network: Network | None = None) -> Run:
@@ -111,7 +195,7 @@ class Run:
         folder = Path(folder)
         if not (folder / "config.yaml").exists():
             raise RunError(f"{folder} is not a run folder: it has no config.yaml.")
-        run = cls(folder, Config.from_file(folder / "config.yaml"), network)
+        run = cls(folder, Config.of_run(folder / "config.yaml"), network)
         for seed in run.seeds:
             if not run.finished(seed):
                 raise RunError(f"{folder} is not finished: seed {seed} is missing; continue it with `resume=True`.")
@@ -122,18 +206,30 @@ class Run:
         if seed not in self._scores:
             path = self.seed_folder(seed) / "result.json"
             try:
-                values = json.loads(path.read_text(encoding="utf-8"))
-                if not all(name in values for name in ("val", "test", *SCORES)):
-                    raise ValueError
-            except (ValueError, TypeError):
+                values = read_json(path, SCHEMA)
+            except OSError as error:
+                raise RunError(f"{path} cannot be read: {error.strerror}.") from None
+            except ValueError:
                 raise RunError(f"{path} is damaged; delete it and continue the run with `resume=True`.") from None
             self._scores[seed] = values
         return self._scores[seed]
 
     @property
+    def references(self) -> dict[str, dict[str, dict[str, float]]]:
+        """What the scores may be compared with: reference -> split -> score; empty for runs before 0.3.0."""
+        path = self.folder / "references.json"
+        try:
+            return read_json(path, REFERENCES) if path.exists() else {}
+        except ValueError:
+            raise RunError(f"{path} is damaged; delete it.") from None
+
+    def write_references(self, values: dict[str, dict[str, dict[str, float]]]) -> None:
+        write_json(self.folder / "references.json", values)
+
+    @property
     def best_seed(self) -> int:
         """The seed with the best validation score, the first of several."""
-        return max(self.seeds, key=lambda seed: self.scores(seed)["val"])
+        return max(self.seeds, key=lambda seed: merit(self.scores(seed)["metric"], self.scores(seed)["val"]))
 
     @cached_property
     def card(self) -> Card:
@@ -170,10 +266,12 @@ class Run:
         """Loss, validation loss and validation score of every step."""
         path = self.seed_folder(seed) / "metrics.csv"
         try:
-            with path.open(newline="") as file:
-                rows = list(csv.DictReader(file))
-            return {name: [float(row[name]) for row in rows] for name in HISTORY}
-        except (OSError, KeyError, ValueError, TypeError):
+            rows = list(csv.DictReader(io.StringIO(read_bytes(path, MOST_HISTORY).decode("utf-8"))))
+            history = {name: [float(row[name]) for row in rows] for name in HISTORY}
+            if len(rows) != self.scores(seed)["steps"] or not all(map(isfinite, chain(*history.values()))):
+                raise ValueError
+            return history
+        except (OSError, KeyError, ValueError, TypeError, csv.Error):
             raise RunError(f"{path} is damaged or missing; train again to get it.") from None
 
     def result(self, seed: int) -> Result:
@@ -186,6 +284,8 @@ class Run:
         seeds = [self.scores(seed) for seed in self.seeds]
         tests = [s["test"] for s in seeds if s["test"] is not None]
         weights = [s["scale_weights"] for s in seeds if s["scale_weights"] is not None]
+        if len(set(map(len, weights))) > 1:
+            raise RunError(f"The seeds of {self.folder} have different numbers of weights, so a file is damaged.")
         test_mean, test_std = mean_std(tests) if tests else (None, None)
         return {
             "dataset": self.config.dataset,
@@ -198,6 +298,8 @@ class Run:
             "test_std": test_std,
             "test_at_best_val": self.scores(self.best_seed)["test"],
             "scale_weights": [mean(column) for column in zip(*weights, strict=True)] if weights else None,
+            "references": self.references,
+            "towers": _mean_towers([s["towers"] for s in seeds if s.get("towers")]),
         }
 
     @contextmanager
@@ -205,17 +307,11 @@ class Run:
         """While seeds are trained, signals are only recorded. The end writes ``result.json`` of the run; an error
         before any seed has something to keep removes what :meth:`start` made."""
         try:
-            with graceful(self.folder) as signals:
+            with self._undone_on_error(), graceful(self.folder) as signals:
                 yield signals
-        except Exception:
-            with suppress(OSError):  # a folder that is not empty stays
-                for seed in self.seeds:
-                    self.seed_folder(seed).rmdir()
-                for name in ("config.yaml", "graph.json"):
-                    (self.folder / name).unlink()
-                self.folder.rmdir()
-            raise
-        write_json(self.folder / "result.json", self.summary())
+            write_json(self.folder / "result.json", self.summary())
+        finally:
+            self._release()
 
     def write_seed(self, result: Result) -> None:
         """Write a finished seed. ``result.json`` comes last: it says that the rest is complete."""
@@ -227,7 +323,20 @@ class Run:
             table.writerows((step, *row) for step, row in enumerate(zip(*result.history.values(), strict=True), 1))
         values = {name: getattr(result, name) for name in ("val", "test", *SCORES)}
         write_json(folder / "result.json", {**values, "weights_sha256": checksum})
-        self.checkpoint(result.seed).unlink(missing_ok=True)
+        self.remove_checkpoints(result.seed)
+
+    def remove_checkpoints(self, seed: int) -> None:
+        for path in (self.checkpoint(seed), refit_checkpoint(self.checkpoint(seed))):
+            path.unlink(missing_ok=True)
+
+
+def _mean_towers(seeds: list[list[dict[str, Any]]]) -> list[dict[str, Any]] | None:
+    """The table of towers, with the mean over seeds of validation score and weight."""
+    if len({tuple(row["towers"] for row in seed) for seed in seeds}) > 1:
+        raise RunError("The towers of the seeds differ, so a result.json is damaged; train again.")
+    rows = zip(*seeds, strict=True)
+    means = [{**row[0], **{key: mean(of[key] for of in row) for key in ("val", "weight")}} for row in rows]
+    return means or None
 
 
 def load_graph(config: Config) -> Graph:

@@ -17,15 +17,17 @@ import torch
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
-from ngcn import registry
-from ngcn.config import Config
+from ngcn import checks, registry
+from ngcn.config import Config, need_config
+from ngcn.data.parts import log
 from ngcn.errors import ConfigError, GraphError, RunError
-from ngcn.graph import Graph
+from ngcn.graph import Graph, need_graph
 from ngcn.nn import Network
 from ngcn.ops.threads import threads_as_before
 from ngcn.runs.run import Run, default_folder
 from ngcn.runs.signals import Interrupted, Signals, deaf_to_signals
-from ngcn.training import Result, Step, fit, for_network
+from ngcn.training import Result, Step, fit, for_network, majority, regression, warning_of
+from ngcn.training.references import Scores
 
 POLL_SECONDS = 0.1
 # A row per seed: step, best step, best validation score; and a last row, which is set to stop all processes. In a file
@@ -61,14 +63,17 @@ def train(
         >>> len(result.history["val"]), 1 <= result.best_step <= 5
         (5, True)
     """
-    config = config or Config()
+    need_graph(graph)
+    config = need_config(Config() if config is None else config)
     if config.seeds > 1 and seed is None:
         raise ConfigError(f"train() trains one seed, not {config.seeds}; train_seeds(graph, config) trains them all.")
     seed = config.seed if seed is None else seed
     config = for_network(replace(config, dataset=graph.name, seed=seed, seeds=1), network)
     _check_splits(graph)
     if folder is None:
-        return fit(graph, config, seed, network=network, on_step=on_step)
+        result = fit(graph, config, seed, network=network, on_step=on_step)
+        _warn(result.val_scores, result.metric, {"majority": majority(graph)}, graph)
+        return result
     run = Run.start(folder, config, graph, resume, network)
     if run.finished(seed):
         return run.result(seed)
@@ -101,14 +106,20 @@ def train_seeds(
         threads: the number of cores; all if None. One seed uses all of them, several seeds use one core each.
         on_progress: called several times a second with a row per seed: step, best step, its validation score.
     """
+    need_graph(graph)
+    need_config(config)
     _check_splits(graph)
     if config.seeds > 1 and not config.is_baseline:
         # One step here first: it finds settings that do not work, and compiles the kernels once for all processes
         fit(graph, replace(config, steps=1), config.seed)
+    cores = len(os.sched_getaffinity(0))  # more threads than these make nothing faster, and too many end the process
+    threads = None if threads is None else checks.whole(1)("threads", threads)
+    workers = min(threads or cores, cores, config.seeds)
     run = Run.start(folder or default_folder(config, resume), config, graph, resume)
-    workers = min(threads or len(os.sched_getaffinity(0)), config.seeds)
     with run.training() as signals, tempfile.TemporaryDirectory(prefix="ngcn-") as scratch, threads_as_before():
-        board: Board = np.memmap(Path(scratch) / "board", np.float64, "w+", shape=(config.seeds + 1, 3))
+        with (Path(scratch) / "board").open("wb") as file:  # on a full disk, an error here and not a signal later
+            os.posix_fallocate(file.fileno(), 0, (config.seeds + 1) * 3 * 8)
+        board: Board = np.memmap(Path(scratch) / "board", np.float64, "r+", shape=(config.seeds + 1, 3))
         for row, seed in enumerate(run.seeds):
             if run.finished(seed):
                 board[row] = config.progress_steps, run.scores(seed)["best_step"], run.scores(seed)["val"]
@@ -116,11 +127,23 @@ def train_seeds(
             if workers > 1:
                 _train_in_processes(graph, run, board, workers)
             else:
-                torch.set_num_threads((threads or torch.get_num_threads()) if config.seeds == 1 else 1)
+                torch.set_num_threads(min(threads or torch.get_num_threads(), cores) if config.seeds == 1 else 1)
                 for seed in run.seeds:
                     _train_seed(graph, run, seed, board)
         signals.check()
+        if not run.references:  # else they were computed before an interruption
+            references = {"majority": majority(graph)}
+            if (features_alone := regression(graph, run.card.preparation)) is not None:
+                references["regression"] = features_alone
+            run.write_references(references)
+    best = run.scores(run.best_seed)
+    _warn(best["val_scores"], best["metric"], run.references, graph)
     return run
+
+
+def _warn(val: dict[str, float], metric: str, references: dict[str, Scores], graph: Graph) -> None:
+    if warning := warning_of(val, metric, references, int(graph.val.sum())):
+        log.warning(warning)
 
 
 def _check_splits(graph: Graph) -> None:

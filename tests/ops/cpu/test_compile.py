@@ -59,11 +59,11 @@ def test_read_only_arrays_and_others_that_are_not_in_c_order() -> None:
     assert out[0] == 0
 
 
-def run(script: Path, **env: str) -> list[str]:
+def run(script: Path, warning: str = "", **env: str) -> list[str]:
     environment = {name: value for name, value in os.environ.items() if name != "NUMBA_CACHE_DIR"} | env
     command = [sys.executable, str(script)]
     done = subprocess.run(command, env=environment, cwd=script.parent, capture_output=True, text=True, check=False)
-    assert done.stderr == ""
+    assert done.stderr.count("\n") == (1 if warning else 0) and warning in done.stderr
     return done.stdout.split()
 
 
@@ -92,3 +92,41 @@ def test_without_a_folder_that_can_be_written_every_process_compiles(tmp_path: P
     for _ in range(2):
         assert run(script, NGCN_CACHE=str(file / "below")) == ["0.0", "0"]
         assert run(script, NUMBA_CACHE_LOCATOR_CLASSES="IPythonCacheLocator") == ["0.0", "0"]
+
+
+def test_a_damaged_cache_is_compiled_again(tmp_path: Path) -> None:
+    script, cache = tmp_path / "script.py", tmp_path / "cache"
+    script.write_text(SCRIPT)
+    assert run(script, NGCN_CACHE=str(cache)) == ["0.0", "0"]
+    for ending, length in (("nbi", 99), ("nbc", 0)):
+        for file in cache.glob(f"**/*.{ending}"):
+            file.write_bytes(file.read_bytes()[:length])
+        assert run(script, "Damaged files", NGCN_CACHE=str(cache)) == ["0.0", "0"]
+    assert run(script, NGCN_CACHE=str(cache)) == ["0.0", "1"]
+    for file in cache.glob("**/*.nbc"):  # one byte of the machine code
+        content = bytearray(file.read_bytes())
+        content[len(content) // 2] ^= 1
+        file.write_bytes(content)
+    assert run(script, "Damaged files", NGCN_CACHE=str(cache)) == ["0.0", "0"]
+    for content in ("[]", "[" * 100_000):
+        next(cache.glob("*/checksums.json")).write_text(content)
+        assert run(script, NGCN_CACHE=str(cache))[0] == "0.0"
+
+
+def test_on_a_full_disk_every_process_compiles(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    limit = "import resource; resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))\nimport signal\n"
+    script.write_text(limit + "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n" + SCRIPT)
+    assert run(script, "cannot be cached", NGCN_CACHE=str(tmp_path / "cache")) == ["0.0", "0"]
+    assert not list(tmp_path.glob("cache/**/*.nb[ic]*"))
+
+
+def test_after_a_fork(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        SCRIPT + "import os, sys, torch; sys.stdout.flush()\nrow[:] = 1\nif not os.fork():\n"
+        "    wipe(4, (row,))\n    torch.ones(1000, 1000) @ torch.ones(1000, 1000)\n"
+        "    print(row.sum(), torch.get_num_threads(), flush=True); os._exit(0)\n"
+        "print(os.wait()[1])\n"
+    )
+    assert run(script, OMP_NUM_THREADS="2", NGCN_CACHE=str(tmp_path / "cache")) == ["0.0", "0", "0.0", "1", "0"]

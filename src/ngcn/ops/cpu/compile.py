@@ -11,11 +11,12 @@ from __future__ import annotations
 import builtins
 import hashlib
 import inspect
+import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from ctypes import addressof, c_char
+from contextlib import contextmanager, suppress
+from ctypes import CFUNCTYPE, addressof, c_char, c_ssize_t, c_void_p
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -26,15 +27,21 @@ from llvmlite import ir
 from numba import types
 from numba.extending import intrinsic
 
-from ngcn.ops.threads import follow_torch
+from ngcn.ops.cpu.checksums import add_checksums, remove_damaged
+from ngcn.ops.threads import follow_torch, forked, threads_as_before
 
 OPTIONS: dict[str, Any] = {
     "fastmath": {"contract", "reassoc", "nsz", "arcp"},  # no `nnan`, `ninf`: a diverging model must give a NaN loss
     "error_model": "numpy",  # no checks for division by zero
 }
 _ENTRY = types.void(types.intp, types.intp, types.CPointer(types.voidptr), types.CPointer(types.intp))
+# Compiled, and so cached, where it is made and not at the first call
+_LAUNCH = types.void(types.int64, types.int64, types.int64, types.int64, types.int64[::1], types.int64)
+_ONE_THREAD = CFUNCTYPE(None, c_ssize_t, c_ssize_t, c_void_p, c_void_p)
 _NOTHING: Any = c_char * 0
 _lock = threading.Lock()
+_given_up: set[Path] = set()  # folders that cannot hold a cache; one warning each
+log = logging.getLogger("ngcn.ops")
 
 
 class Kernel:
@@ -69,7 +76,11 @@ class Kernel:
         for array in arrays:
             packed += array.shape
         packed += numbers
-        _launcher()(turns, shares, follow_torch(), compiled.address, np.array(packed, np.int64), len(arrays))
+        values = np.array(packed, np.int64)
+        if forked():  # OpenMP ends a process that uses it after a fork
+            _ONE_THREAD(compiled.address)(0, turns * shares, values.ctypes.data, values[len(arrays) :].ctypes.data)
+        else:
+            _launcher()(turns, shares, follow_torch(), compiled.address, values, len(arrays))
 
     def compile(self, key: tuple[np.dtype, ...], dimensions: list[int], numbers: int) -> Any:
         """Compile a function with the signature that the launcher calls: it unpacks the arguments of a range of shares.
@@ -137,35 +148,46 @@ def _run(turns: int, shares: int, threads: int, address: int, packed: np.ndarray
 
 @cache
 def _launcher() -> Any:
-    return _cached(partial(numba.njit, parallel=True, nogil=True), _run)
+    with threads_as_before():  # numba may make its threads here, see `follow_torch`
+        return _cached(partial(numba.njit, _LAUNCH, parallel=True, nogil=True), _run)
 
 
 def _cached(compiler: Callable[..., Any], function: Callable[..., Any]) -> Any:
-    """The compiled function, from Numba's cache if possible."""
-    with _cache() as writable:
-        try:
-            return compiler(cache=writable)(function)
-        except RuntimeError:  # no cache for this file, such as one in a notebook
+    """The compiled function, from Numba's cache if possible. A cache that cannot be read or written is given up, with
+    one warning."""
+    with _cache() as folder:
+        if folder is None or folder in _given_up:
             return compiler()(function)
+        try:
+            remove_damaged(folder)
+            compiled = compiler(cache=True)(function)
+            add_checksums(folder)
+            return compiled
+        except Exception as error:  # whatever a damaged pickle or a full disk raises
+            compiled = compiler()(function)  # an error of the kernel itself is raised here
+            _given_up.add(folder)
+            if "no locator available" not in str(error):  # no cache for this file, such as one in a notebook
+                log.warning(
+                    f"Compiled code cannot be cached in {folder} ({type(error).__name__}), so every start takes "
+                    "longer; free some space, or delete that folder."
+                )
+            return compiled
 
 
 @contextmanager
-def _cache() -> Iterator[bool]:
-    """Let Numba cache in a folder named by a hash of these sources; False if no folder can be written.
+def _cache() -> Iterator[Path | None]:
+    """Let Numba cache in a folder named by a hash of these sources; None if no folder can be written.
 
     Numba compiles a function anew when its own file has changed, but a kernel also has parts from other files.
     """
     config: Any = numba.config
-    before = config.CACHE_DIR
-    folder = _cache_root(before) / f"kernels-{_sources()}"
-    try:
+    before, folder = config.CACHE_DIR, None
+    with suppress(OSError, RuntimeError):  # RuntimeError: there is no home folder
+        folder = _cache_root(before) / f"kernels-{_sources()}"
         folder.mkdir(parents=True, exist_ok=True)
-        writable = os.access(folder, os.W_OK)
-    except OSError:
-        writable = False
-    config.CACHE_DIR = str(folder)
+        config.CACHE_DIR = str(folder)
     try:
-        yield writable
+        yield folder if folder and os.access(folder, os.W_OK) else None
     finally:
         config.CACHE_DIR = before
 

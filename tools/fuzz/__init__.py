@@ -1,0 +1,1 @@
+"""A fuzzer: valid inputs of every kind, changed at random, must give a result or one clear error."""
