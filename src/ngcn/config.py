@@ -12,12 +12,15 @@ from ngcn import checks, registry
 from ngcn.data.catalog import is_path
 from ngcn.errors import ConfigError
 from ngcn.registry import ALIASES, CLASSIFIERS, CUSTOM, DEFAULT_MODEL, MODELS, RECIPES, SHARED
-from ngcn.text import did_you_mean
+from ngcn.text import METRICS, did_you_mean, shown
 from ngcn.yaml_file import read_yaml, yaml_value
 
-MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers")  # whose defaults differ most between models
+MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers", "mix")  # whose defaults differ most between models
+DROPOUT = ("dropout", "drop_nodes", "shared_mask")
+STRUCTURE = (*MODEL_SETTINGS, "hidden", "bias", *DROPOUT)  # how a network is built
 NETWORK_SETTINGS = tuple(SHARED)  # a baseline has none of these
 FILE_SETTINGS = ("edges", "feature_table", "label", "one_hot", "ignore", "multilabel")  # how files are read
+BEFORE = {"recipe": "paper", "bias": False, "shared_mask": False}  # as in versions that did not have these settings
 MOST_SEEDS = 2**32  # torch's generator takes no larger seed
 
 
@@ -42,8 +45,8 @@ class Config:
     A baseline has none of the settings of a network: they stay ``None``. It has ``settings`` of its own.
 
     Example:
-        >>> Config(model="gcn").powers, Config(powers=3).powers, Config(powers=[0, 2]).powers
-        ((1,), (0, 1, 2), (0, 2))
+        >>> Config(model="gcn").powers, Config(model="ngcn", powers=3).powers
+        ((1,), (0, 1, 2))
         >>> Config(lr=-1)
         Traceback (most recent call last):
         ...
@@ -62,62 +65,83 @@ class Config:
     split: str = _data(
         "given",
         checks.split,
-        "Training, validation and test nodes: given (the split in the data; without one, half of each class trains) or "
-        "random:N (N training nodes per class).",
+        "Training, validation and test nodes: given (the split in the data; without one, half of each class trains), a "
+        "number from 0 (one of several splits in the data) or random:N (N training nodes per class).",
     )
     features: str = _data(
         "auto",
         checks.choice(("auto", "bag", "unit", "row", "standard", "none")),
-        "Feature preparation: bag (1 where a feature is not 0, rows sum to 1), unit (the same, rows of length 1), row "
-        "(rows sum to 1), standard (columns with mean 0 and standard deviation 1) or none. auto is bag for sparse and "
-        "0/1 features (unit if nodes have more than 64 of them, none if one is negative), else standard.",
+        "Feature preparation: bag (1 where a feature is not 0, rows sum to 1), unit (the same, rows of length 1), "
+        "row (rows sum to 1), standard (columns with mean 0 and standard deviation 1) or none. auto is unit for sparse "
+        "and 0/1 features (none if one is negative), else standard; in the paper's recipe, bag in place of unit, "
+        "unless nodes have more than 64 features.",
     )
 
     model: str = _model(
-        DEFAULT_MODEL,
+        None,
         checks.choice(MODELS, hidden=[CUSTOM]),
         f"{', '.join([*registry.network_names(), *ALIASES])}; or a baseline: {', '.join(registry.baseline_names())}.",
     )
     settings: Mapping[str, Any] = _model(
         None, checks.mapping, "A setting of a baseline, such as alpha=0.9; see docs/baselines.md."
     )
+    mix: tuple[str, ...] | None = _model(
+        None,
+        checks.mix,
+        "For the mixed model: towers as MODEL:OPERATOR:POWERS, such as sage:walk:1,2,3; may be given several times. "
+        "Models: gcn, sage. Operators: symmetric and row (Â with self-loops), walk (without), in and out (directed).",
+    )
     powers: tuple[int, ...] = _model(None, checks.powers, "Powers of Â: a number K for 0 to K-1, or a list of powers.")
-    replicas: int = _model(None, checks.whole(1), "Towers per power, each with its own weights.")
+    replicas: int = _model(None, checks.whole(1, 1000), "Towers per power, each with its own weights.")
     classifier: str = _model(None, checks.choice(CLASSIFIERS), f"How towers are combined: {', '.join(CLASSIFIERS)}.")
-    hidden: int = _model(None, checks.whole(1), "Hidden units of each layer of a tower.")
-    layers: int = _model(None, checks.whole(1), "Layers of a tower.")
+    hidden: int = _model(None, checks.whole(1, 2**16), "Hidden units of each layer of a tower.")
+    layers: int = _model(None, checks.whole(1, 100), "Layers of a tower.")
+
+    bias: bool = _model(None, checks.boolean, "Add a learned row to the output of each layer.")
 
     recipe: str = _training(
-        "paper",
+        None,
         checks.choice(RECIPES),
         "How to train: " + "; ".join(f"{name} ({spec.summary})" for name, spec in RECIPES.items()) + ".",
     )
     steps: int = _training(None, checks.whole(1), "The maximal number of training steps (full batch).")
     lr: float = _training(None, checks.positive, "Learning rate of Adam.")
     dropout: float = _training(None, checks.dropout, "Probability of dropping an input of a layer.")
+    drop_nodes: float = _training(None, checks.dropout, "In MLP towers, probability of dropping a node's features.")
     l2: float = _training(None, checks.not_negative, "Weight of the L2 penalty, the sum of squared weights.")
+    shared_mask: bool = _training(
+        None, checks.boolean, "Let all towers share one dropout mask on dense features, which is faster."
+    )
     intermediate: bool = _training(None, checks.boolean, "Add the loss of every tower to that of their mixture.")
     patience: int | None = _training(
         None, checks.whole(1), "Stop early after this many steps without a better validation score."
     )
 
-    seed: int = _training(0, checks.whole(0), "The first seed; it also draws a random split.")
-    seeds: int = _training(1, checks.whole(1), "How many seeds to train: seed, seed + 1, ...")
+    metric: str | None = _training(
+        None,
+        checks.choice(METRICS),
+        f"The validation score that selects the best step: {', '.join(METRICS)}. By default accuracy (micro_f1 for "
+        "multi-label); in the recipe independent, the loss of each tower.",
+    )
+    balance: bool = _training(None, checks.boolean, "Weight the nodes so that every class counts the same.")
+    refit: bool = _training(None, checks.boolean, "Once the choice is made, train on the validation nodes as well.")
+    seed: int = _training(0, checks.whole(0, 2**70), "The first seed; it also draws a random split.")
+    seeds: int = _training(1, checks.whole(1, 10_000), "How many seeds to train: seed, seed + 1, ...")
     device: str = _training("cpu", checks.choice(("cpu", "cuda", "mps")), "Where to train: cpu, cuda or mps.")
 
     def __post_init__(self) -> None:
-        if isinstance(self.model, str) and self.model in ALIASES:
-            vars(self).update(_without_alias(self.model, self.settings))
-        checks.choice(MODELS, hidden=[CUSTOM])("model", self.model)
-        checks.choice(RECIPES)("recipe", self.recipe)
+        self._choose_model_and_recipe()
         if self.model == CUSTOM and self.powers is None:
             raise ConfigError("A network of your own is passed to train(network=...); model must not name it.")
         spec = MODELS[self.model]
         if spec.baseline is not None:
             vars(self).update(settings=_baseline_settings(self, registry.load(spec.baseline)))
         else:
+            checks.choice(RECIPES)("recipe", self.recipe)
             self._take_defaults(spec)
         for setting in fields(self):
+            if getattr(self, setting.name) is None:
+                vars(self)[setting.name] = setting.default
             if (value := getattr(self, setting.name)) is not None:
                 vars(self)[setting.name] = setting.metadata["check"](setting.name, value)
         if (last := self.seed + self.seeds - 1) >= MOST_SEEDS:
@@ -129,6 +153,19 @@ class Config:
                 f"`model='{many}'`, or combine them with `classifier='attention'`."
             )
 
+    def _choose_model_and_recipe(self) -> None:
+        """Without a model, that of the recipe; without a recipe, that of the model."""
+        if self.model is None:
+            known = isinstance(self.recipe, str) and self.recipe in RECIPES
+            vars(self).update(model=RECIPES[self.recipe].model if known else DEFAULT_MODEL)
+        if isinstance(self.model, str) and self.model in ALIASES:
+            vars(self).update(_without_alias(self.model, self.settings))
+        checks.choice(MODELS, hidden=[CUSTOM])("model", self.model)
+        if self.is_baseline and self.recipe == "paper":  # as older versions wrote
+            vars(self).update(recipe=None)
+        if self.recipe is None and not self.is_baseline:
+            vars(self).update(recipe=MODELS[self.model].recipe)
+
     def _take_defaults(self, spec: registry.ModelSpec) -> None:
         """Replace None: the recipe's default goes before the model's, and that before the shared one."""
         if self.settings:
@@ -136,11 +173,24 @@ class Config:
         recipe = RECIPES[self.recipe].defaults
         defaults = {**SHARED, **spec.defaults, **recipe}
         if self.model == CUSTOM:  # these say how a network is built, which it is already
-            defaults |= dict.fromkeys((*MODEL_SETTINGS, "hidden", "dropout"))
+            defaults |= dict.fromkeys(STRUCTURE)
         values = {name: defaults[name] for name in NETWORK_SETTINGS if getattr(self, name) is None}
         if self.features == "auto" and "features" in recipe:
             values["features"] = recipe["features"]
         vars(self).update(settings={}, **values)
+        if self.mix is not None:
+            self._take_powers()
+
+    def _take_powers(self) -> None:
+        """The powers of a mixed network are those of its parts."""
+        if self.model not in ("mixed", CUSTOM):
+            raise ConfigError(f"mix is for the model mixed, and {self.model} has towers of one kind.")
+        powers = {k for part in checks.parts("mix", self.mix) for k in part.powers}
+        if self.powers is not None and set(checks.powers("powers", self.powers)) != powers:
+            raise ConfigError(
+                "The powers of a mixed network are those of its parts; set them with `mix`, or use `model='ngcn'`."
+            )
+        vars(self).update(powers=tuple(sorted(powers)))
 
     @property
     def graph_name(self) -> str:
@@ -154,7 +204,10 @@ class Config:
     @property
     def towers(self) -> int:
         """The number of graph models; 0 for a baseline."""
-        return 0 if self.is_baseline else len(self.powers) * self.replicas
+        if self.is_baseline:
+            return 0
+        powers = self.powers if not self.mix else [k for part in checks.parts("mix", self.mix) for k in part.powers]
+        return len(powers) * self.replicas
 
     @property
     def progress_steps(self) -> int:
@@ -164,8 +217,10 @@ class Config:
     @property
     def name(self) -> str:
         """A short name for the run, such as ``cora-ngcn-attention-K6-r4``."""
-        name = f"{self.graph_name}-{self.model}" + ("" if self.recipe == "paper" else f"-{self.recipe}")
         spec = MODELS[self.model]
+        name = f"{self.graph_name}-{self.model}" + ("" if self.recipe in (None, spec.recipe) else f"-{self.recipe}")
+        if self.mix:
+            return name
         usual = checks.powers("powers", spec.defaults.get("powers", SHARED["powers"]))
         if spec.graph_model is None or (self.classifier == "identity" and self.powers == usual):
             return name
@@ -178,13 +233,22 @@ class Config:
         return listed + separator.join(map(str, self.powers))
 
     @classmethod
+    def of_run(cls, path: Path | str, **given: Any) -> Config:
+        """Read the config of a run. Settings that its version of ngcn did not have are as they were then."""
+        values = read_yaml(path)
+        baseline = values.get("model") in registry.baseline_names()
+        return cls.from_file(
+            path, **{**({} if baseline else {k: BEFORE[k] for k in BEFORE if k not in values}), **given}
+        )
+
+    @classmethod
     def from_file(cls, path: Path | str, **given: Any) -> Config:
         """Read YAML. Settings ``given`` here override the file's; what neither has takes its default."""
         values, known = read_yaml(path), [f.name for f in fields(cls)]
         for key in values:
             if key not in known:
                 hint = did_you_mean(str(key), known, cutoff=0.5) or f"the settings are {', '.join(known)}."
-                raise ConfigError(f"The config file {path} has the unknown key {key!r}; {hint}")
+                raise ConfigError(f"The config file {path} has the unknown key {shown(key)}; {hint}")
         try:
             of_file = cls(**values)  # so that the file is blamed for its own mistakes only
         except ConfigError as error:
@@ -196,7 +260,11 @@ class Config:
             at_default = {name for name in NETWORK_SETTINGS if getattr(of_file, name) == getattr(default, name)}
             particular = NETWORK_SETTINGS if given["model"] in registry.baseline_names() else MODEL_SETTINGS
             dropped = {"settings", *particular, *at_default}
+            if of_file.recipe == MODELS[of_file.model].recipe or particular is NETWORK_SETTINGS:
+                dropped.add("recipe")
             values = {key: value for key, value in values.items() if key not in dropped}
+        elif "mix" in given:
+            values.pop("powers", None)  # those of the file's own mix
         return cls(**{**values, **given})
 
     def differences(self, other: Config) -> list[str]:
@@ -218,13 +286,20 @@ class Config:
         return "\n".join(lines) + "\n"
 
 
+def need_config(value: Any) -> Config:
+    """Raise an error for anything that is not a config."""
+    if isinstance(value, Config):
+        return value
+    raise ConfigError(f"A Config is needed, not a {type(value).__name__}, such as Config(model='ngcn').")
+
+
 def _without_alias(alias: str, settings: Any) -> dict[str, Any]:
     """The settings that another name of a model stands for. gcn-kipf was a baseline once, with settings of its own."""
     values: dict[str, Any] = dict(ALIASES[alias])
     names = {"window": "patience"} | {name: name for name in ("hidden", "dropout", "lr", "l2", "steps")}
     for name, value in checks.mapping("settings", settings).items():
         if name not in names:
-            raise ConfigError(f"{alias} has no setting {name!r}; its settings are {', '.join(names)}.")
+            raise ConfigError(f"{alias} has no setting {shown(name)}; its settings are {', '.join(names)}.")
         # Its L2 penalty was l2 / 2 times the sum of squares
         values[names[name]] = checks.not_negative("l2", value) / 2 if name == "l2" else value
     return {**values, "settings": None}
@@ -235,7 +310,7 @@ def _baseline_settings(config: Config, baseline: Any) -> dict[str, Any]:
     name, defaults = config.model, {f.name: f.default for f in fields(baseline)}
     known = f"its own settings are {', '.join(defaults)}." if defaults else "it has no settings."
     given = [setting for setting in NETWORK_SETTINGS if getattr(config, setting) is not None]
-    given += [key for key, default in (("recipe", "paper"), ("device", "cpu")) if getattr(config, key) != default]
+    given += [key for key, default in (("recipe", None), ("device", "cpu")) if getattr(config, key) != default]
     if given:
         raise ConfigError(f"{given[0]} does not apply to the baseline {name}; {known}")
     if config.features != "auto" and not baseline.reads_features:
@@ -243,6 +318,6 @@ def _baseline_settings(config: Config, baseline: Any) -> dict[str, Any]:
     values = {}
     for key, value in checks.mapping("settings", config.settings).items():
         if key not in defaults:
-            raise ConfigError(f"The baseline {name} has no setting {key!r}; {known}")
+            raise ConfigError(f"The baseline {name} has no setting {shown(key)}; {known}")
         values[key] = checks.like(defaults[key])(key, value)
     return asdict(baseline(**values))

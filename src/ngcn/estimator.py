@@ -5,14 +5,17 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
-from typing import Any
+from numbers import Integral, Real
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.class_weight import compute_sample_weight
+from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
 from ngcn._targets import check_not_missing, part_of_each_class, read_targets
 from ngcn.checks import choice
@@ -25,6 +28,8 @@ from ngcn.registry import MODELS
 from ngcn.scoring import probabilities
 from ngcn.training import fit
 
+A_FIFTH, FEW = 0.2, 30  # of the labels are held out for validation, if that makes so many nodes
+WITHOUT_VALIDATION = 100  # steps, where nothing tells when to stop
 ONE_UNIT = 10  # columns whose standard deviation is within this factor of the median are taken to have the same unit
 Data = Any  # an array, a scipy sparse matrix or a DataFrame, as scikit-learn takes them, or a `Graph`
 
@@ -37,15 +42,17 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
     seem to differ (the standard deviation of a column is more than 10 times the median).
 
     Args:
-        model: a network by name, such as ngcn, nsage, gcn, sage or dcnn.
-        powers, replicas, classifier, layers: the model's defaults if None; for ngcn and nsage these are 6, 4, attention
-            and 2. See :class:`ngcn.Network`.
-        hidden: hidden units of each layer of a tower.
-        steps, lr, dropout, l2, patience: see :class:`ngcn.Config`.
+        model: a network by name, such as mixed, ngcn, nsage, gcn, sage or dcnn.
+        powers, replicas, classifier, hidden, layers, lr, dropout, l2, patience: the defaults of the model if None, see
+            :class:`ngcn.Config`.
+        steps: at most this many; if None, 600 with validation nodes, which end training earlier, and 100 without.
         features: how X is prepared: auto, bag, unit, row, standard or none, see :class:`ngcn.Config`.
         n_neighbors, metric: of the neighbour graph, see :func:`ngcn.knn_graph`.
         validation_fraction: the share of the labelled nodes of every class, rounded down, that are held out to select
-            the best step. If it is 0, all labelled nodes train and the last step is kept.
+            the best step, to weight the towers and to calibrate the probabilities. "auto" is a fifth if that makes 30
+            nodes or more, else 0: then all labelled nodes train, the last step is kept, and towers have equal weights.
+        class_weight: how much the labelled nodes of each class count: a dict by class, "balanced" (all classes the
+            same), or None (all nodes the same).
         random_state: draws the initial parameters, dropout and the validation nodes; an int makes fits reproducible.
 
     Attributes:
@@ -67,24 +74,34 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         (np.True_, array([0, 0]))
     """
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {  # the other parameters are checked by `Config`
+        "model": [str],
+        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "metric": [str, callable],
+        "validation_fraction": [Interval(Real, 0, 1, closed="left"), StrOptions({"auto"})],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "random_state": ["random_state"],
+    }
+
     def __init__(
         self,
-        model: str = "ngcn",
+        model: str = "mixed",
         *,
         powers: int | Sequence[int] | None = None,
         replicas: int | None = None,
         classifier: str | None = None,
-        hidden: int = 16,
+        hidden: int | None = None,
         layers: int | None = None,
-        steps: int = 100,
-        lr: float = 0.01,
-        dropout: float = 0.5,
-        l2: float = 1e-5,
+        steps: int | None = None,
+        lr: float | None = None,
+        dropout: float | None = None,
+        l2: float | None = None,
         patience: int | None = None,
         features: str = "auto",
         n_neighbors: int = 10,
         metric: str | Callable[..., float] = "euclidean",
-        validation_fraction: float = 0.0,
+        validation_fraction: float | str = "auto",
+        class_weight: dict[Any, float] | str | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:
         self.model = model
@@ -102,9 +119,10 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.validation_fraction = validation_fraction
+        self.class_weight = class_weight
         self.random_state = random_state
 
-    def fit(self, X: Data, y: Any = None, adjacency: Any = None) -> NGCNClassifier:
+    def fit(self, X: Data, y: Any = None, adjacency: Any = None, sample_weight: Any = None) -> NGCNClassifier:
         """Fit the model to the labelled nodes.
 
         Args:
@@ -113,7 +131,9 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
             y: ``(nodes,)`` labels with -1 for unlabelled (for text labels, in an object array); or for multi-label a
                 0/1 matrix ``(nodes, classes)``, with rows of -1. A y of only -1 and 1 has two classes.
             adjacency: ``(nodes, nodes)`` edge weights, sparse or dense; if None, nearest neighbours are linked.
+            sample_weight: ``(nodes,)`` how much each labelled node counts; all the same if None.
         """
+        self._validate_params()
         random = check_random_state(self.random_state)
         config = self._config()
         self._neighbours: Neighbours | None = None
@@ -124,8 +144,14 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
             graph = self._make_graph(X, y, adjacency, config)
         labelled, val = graph.train | graph.val, graph.val
         if not val.any():
-            val = part_of_each_class(graph.labels, graph.train, self.validation_fraction, random)
+            auto = self.validation_fraction == "auto"
+            share: Any = A_FIFTH if auto else self.validation_fraction
+            val = part_of_each_class(graph.labels, graph.train, share, random)
+            val &= not auto or val.sum() >= FEW
         graph = graph.with_split(labelled & ~val, val, np.zeros(graph.nodes, dtype=bool))
+        weights = self._weights(graph, labelled, sample_weight)
+        if self.steps is None and not val.any():
+            config = replace(config, steps=WITHOUT_VALIDATION)
 
         if ignores_values(graph, config):
             warnings.warn(
@@ -133,7 +159,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
                 "features='standard', 'row' or 'none' keeps the values; 'bag' silences this warning.",
                 stacklevel=2,
             )
-        result = fit(graph, config, seed=int(random.randint(2**31)))
+        result = fit(graph, config, seed=int(random.randint(2**31)), weights=weights)
         self.model_ = result.model
         self._graph = graph if self._neighbours else None  # new nodes are linked to it
         self.scale_weights_ = self.model_.scale_weights()
@@ -160,7 +186,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(X, Graph):
             _check_alone(adjacency)
             return self._distributions(X)
-        X = validate_data(self, X, accept_sparse="csr", reset=False)
+        X = self._features(X)
         if adjacency is not None:
             return self._distributions(_unlabelled(adjacency, X))
         if self._neighbours is None:
@@ -189,6 +215,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
             _check_alone(y)
             y = X.labels
         y = y.toarray() if sp.issparse(y) else np.asarray(y)
+        check_consistent_length(predicted, np.atleast_1d(y), sample_weight)
         if isinstance(X, Graph) and X.test.any():
             scored = X.test
         elif UNKNOWN not in self.classes_.tolist():
@@ -204,9 +231,34 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
 
     def _config(self) -> Config:
         choice([name for name, spec in MODELS.items() if spec.takes_new_nodes])("model", self.model)
-        values = {f.name: getattr(self, f.name) for f in fields(Config) if hasattr(self, f.name)}
+        names = [f.name for f in fields(Config) if f.name in self.get_params() and f.name != "metric"]
+        values = {name: getattr(self, name) for name in names}
         # A parameter search passes numpy's numbers
         return Config(**{k: v.tolist() if isinstance(v, np.generic | np.ndarray) else v for k, v in values.items()})
+
+    def _weights(self, graph: Graph, labelled: np.ndarray, sample_weight: Any) -> np.ndarray | None:
+        """How much each node counts in training; None if all count the same."""
+        if self.class_weight is None and sample_weight is None:
+            return None
+        given = np.ones(graph.nodes) if sample_weight is None else sample_weight
+        weights = _check_sample_weight(given, graph.features, copy=True)
+        if self.class_weight is not None:
+            known = graph.labels[labelled]
+            known = known if graph.multilabel else self.classes_[known]
+            weights[labelled] *= compute_sample_weight(self.class_weight, known)
+        return weights
+
+    def _features(self, X: Any, **how: Any) -> Any:
+        """X, and y if there is one, as scikit-learn checks them."""
+        try:
+            found = validate_data(self, X, accept_sparse="csr", reset="y" in how, **how)
+        except RuntimeError as error:  # a tensor that requires a gradient
+            raise TypeError(str(error)) from None
+        if (found[0] if "y" in how else found).dtype.kind == "c":
+            raise ValueError(
+                "Complex data not supported\n"
+            )  # the words of scikit-learn, which checks dense arrays only
+        return found
 
     def _check_graph(self, graph: Graph) -> Graph:
         if not graph.train.any() or graph.classes < 2:
@@ -219,7 +271,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
 
     def _make_graph(self, X: Any, y: Any, adjacency: Any, config: Config) -> Graph:
         check_not_missing(y)
-        X, y = validate_data(self, X, y, accept_sparse="csr", multi_output=True, ensure_min_samples=2)
+        X, y = self._features(X, y=y, multi_output=True, ensure_min_samples=2)
         labels, known, self.classes_ = read_targets(y)
         none = np.zeros(len(known), dtype=bool)
         edges = sp.csr_array((len(none), len(none))) if adjacency is None else adjacency

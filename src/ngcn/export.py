@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,14 @@ from ngcn.errors import ModelError
 from ngcn.files import atomic, write_text
 from ngcn.model import Model
 from ngcn.nn import GCN, SAGE, Network
+from ngcn.nn.mixed import Mixed
 from ngcn.registry import MODELS
 
 
 def export_torch(model: Model, folder: Path | str) -> None:
     """Write a model as ``model.py``, a copy of :mod:`ngcn.exported_model`, and ``model.pt``. No graph is needed."""
     network, card, folder = model.network, model.card, Path(folder)
-    if not isinstance(network.graph_models, GCN | SAGE):
+    if not all(isinstance(part, GCN | SAGE) for part in _parts(network)):
         names = [name for name, spec in MODELS.items() if spec.exports]
         raise ModelError(
             f"{model.config.model} cannot be exported; only networks of GCN and SAGE can, such as {', '.join(names)}."
@@ -33,24 +35,35 @@ def export_torch(model: Model, folder: Path | str) -> None:
         "features": list(card.feature_names),
         "multilabel": card.multilabel,
         "preparation": how,
-        "normalization": network.normalization,
+        "operators": [name.operator for name in network.tower_names],
         "powers": list(network.tower_powers),
-        "layers": sum(name.startswith("layers_") for name in tensors),
+        "unit_rows": [getattr(part, "normalizes_rows", False) for part in _parts(network) for _ in range(part.towers)],
         "version": card.version,
     }
     folder.mkdir(parents=True, exist_ok=True)
+    content = io.BytesIO()  # writing to a full disk, torch would raise an error without a reason
+    torch.save({"settings": settings, "tensors": tensors}, content)
     with atomic(folder / "model.pt") as temporary:
-        torch.save({"settings": settings, "tensors": tensors}, temporary)
+        temporary.write_bytes(content.getvalue())
     write_text(folder / "model.py", Path(exported_model.__file__).read_text(encoding="utf-8"))
 
 
 def exported_tensors(network: Network) -> dict[str, Tensor]:
     """The parameters of a network under the names, and in the shapes, of :class:`ngcn.exported_model.Model`."""
-    model: Any = network.graph_models
-    convolutions = model.layers if isinstance(model, GCN) else model.neighbours
-    tensors = {f"layers_{i}": _per_tower(layer.linear) for i, layer in enumerate(convolutions)}
-    if isinstance(model, SAGE):
-        tensors |= {f"own_{i}": _per_tower(weights) for i, weights in enumerate(model.own)}
+    tensors: dict[str, Tensor] = {
+        "slope": network.calibration.slope.clone(),
+        "offset": network.calibration.offset.clone(),
+    }
+    first = 0
+    for model in _parts(network):
+        for i, layer in enumerate(model.layers if isinstance(model, GCN) else model.neighbours):
+            tensors |= _per_tower("weight", first, i, layer.linear)
+            if isinstance(model, SAGE):
+                tensors |= _per_tower("own", first, i, model.own[i])
+            if layer.bias is not None:
+                rows = layer.bias.detach().flatten().unflatten(0, (model.towers, -1))
+                tensors |= {f"bias_{t}_{i}": row.clone() for t, row in enumerate(rows, first)}
+        first += model.towers
     state = network.classifier.state_dict()
     if "scores" in state:
         tensors["scores"] = state["scores"].clone()
@@ -58,9 +71,15 @@ def exported_tensors(network: Network) -> dict[str, Tensor]:
     return tensors
 
 
-def _per_tower(weights: Any) -> Tensor:
-    """The weight of a ``TowerWeights`` as ``(towers, inputs, outputs)``."""
+def _parts(network: Network) -> list[Any]:
+    """The modules that hold the towers, one for each kind."""
+    return list(network.graph_models.parts) if isinstance(network.graph_models, Mixed) else [network.graph_models]
+
+
+def _per_tower(name: str, first: int, layer: int, weights: Any) -> dict[str, Tensor]:
+    """The weight of a ``TowerWeights`` as an ``(inputs, outputs)`` matrix for each tower."""
     weight = weights.weight.detach()
     if weight.ndim == 3:  # shared input: the towers of a power are concatenated
         weight = weight.unflatten(2, (-1, weights.width_out)).transpose(1, 2)
-    return weight.flatten(0, 1).clone(memory_format=torch.contiguous_format)
+    matrices = enumerate(weight.flatten(0, 1), first)
+    return {f"{name}_{t}_{layer}": W.clone(memory_format=torch.contiguous_format) for t, W in matrices}

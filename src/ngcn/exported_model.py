@@ -24,11 +24,12 @@ from torch.nn.functional import log_softmax, logsigmoid, normalize
 class Model(nn.Module):
     """The network, from raw features to class probabilities.
 
-    Tower t applies the k-th power of the normalised adjacency in each of its layers, where k is ``powers[t]``.
+    Tower t applies the operator ``operators[t]`` ``powers[t]`` times in each of its layers.
 
-    ``tensors`` has a ``(towers, inputs, outputs)`` weight for each layer, ``layers_0``, ...; for SAGE also those of the
-    node itself, ``own_0``, ...; the weights of a fully-connected classifier, ``classifier_0``, ..., or the ``scores``
-    of the towers in a mixture; ``mean`` and ``deviation`` for standardised features.
+    ``tensors`` has an ``(inputs, outputs)`` weight for layer i of tower t, ``weight_t_i``; for SAGE also that of the
+    node itself, ``own_t_i``; a row ``bias_t_i`` where there are biases; the weights of a fully-connected classifier,
+    ``classifier_0``, ..., or the ``scores`` of the towers in a mixture; the ``slope`` and the ``offset`` of the
+    calibration; ``mean`` and ``deviation`` for standardised features.
     """
 
     def __init__(self, settings: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -41,7 +42,8 @@ class Model(nn.Module):
 
     def forward(self, X: Tensor, edges: Tensor, weights: Tensor | None = None) -> Tensor:
         """The class probabilities, ``(nodes, classes)``; for multi-label, each class is independent."""
-        logits = self.classify(self.towers(self.adjacency(edges, weights, len(X)), self.prepare(X.float())))
+        Z = self.towers(edges, weights, self.prepare(X.float()))
+        logits = self.classify(Z) * self.tensors["slope"] + self.tensors["offset"]
         return torch.sigmoid(logits) if self.settings["multilabel"] else torch.softmax(logits, dim=1)
 
     def prepare(self, X: Tensor) -> Tensor:
@@ -57,8 +59,9 @@ class Model(nn.Module):
         total = X.abs().sum(dim=1, keepdim=True)
         return X / torch.where(total > 0, total, 1)
 
-    def adjacency(self, edges: Tensor, weights: Tensor | None, nodes: int) -> Tensor:
-        """The normalised adjacency: undirected, with the larger weight of both directions, and with self-loops."""
+    def adjacency(self, edges: Tensor, weights: Tensor | None, nodes: int, how: str) -> Tensor:
+        """The normalised adjacency. symmetric and row: undirected, with the larger weight of both directions, and with
+        self-loops; walk: the same without them; in and out: the mean over edges in one direction."""
         edges = edges.long()  # nodes * nodes may exceed 32 bits
         if edges.numel() and not 0 <= int(edges.min()) <= int(edges.max()) < nodes:
             raise ValueError(
@@ -68,37 +71,47 @@ class Model(nn.Module):
         weight = torch.ones(len(once))
         if weights is not None:  # duplicate edges are summed
             weight = torch.zeros(len(once)).index_add_(0, number, weights.float())
-        source, target = once // nodes, once % nodes
-        both, number = torch.unique(torch.cat([once, target * nodes + source]), return_inverse=True)
-        weight = torch.zeros(len(both)).scatter_reduce_(0, number, weight.repeat(2), "amax")
-        own = both // nodes == both % nodes
-        itself = torch.arange(nodes)
-        row, column = torch.cat([both[~own] // nodes, itself]), torch.cat([both[~own] % nodes, itself])
-        weight = torch.cat([weight[~own], torch.ones(nodes)])
+        row, column = once // nodes, once % nodes
+        if how == "in":
+            row, column = column, row
+        elif how != "out":
+            both, number = torch.unique(torch.cat([once, column * nodes + row]), return_inverse=True)
+            weight = torch.zeros(len(both)).scatter_reduce_(0, number, weight.repeat(2), "amax")
+            row, column = both // nodes, both % nodes
+        kept = (row != column) & (weight != 0)
+        row, column, weight = row[kept], column[kept], weight[kept]
+        if how in ("symmetric", "row"):
+            itself = torch.arange(nodes)
+            row, column, weight = (
+                torch.cat([row, itself]),
+                torch.cat([column, itself]),
+                torch.cat([weight, torch.ones(nodes)]),
+            )
         degree = torch.zeros(nodes).index_add_(0, row, weight)
-        if self.settings["normalization"] == "symmetric":
-            weight = weight / (degree[row] * degree[column]).sqrt()
-        else:
-            weight = weight / degree[row]
+        weight = weight / ((degree[row] * degree[column]).sqrt() if how == "symmetric" else degree[row])
         return torch.sparse_coo_tensor(torch.stack([row, column]), weight, (nodes, nodes), check_invariants=False)
 
-    def towers(self, A: Tensor, X: Tensor) -> Tensor:
+    def towers(self, edges: Tensor, weights: Tensor | None, X: Tensor) -> Tensor:
         """The outputs of all towers, ``(nodes, towers, width)``."""
-        return torch.stack([self.tower(A, X, t, k) for t, k in enumerate(self.powers)], dim=1)
+        operators = self.settings["operators"]
+        A = {how: self.adjacency(edges, weights, len(X), how) for how in dict.fromkeys(operators)}
+        return torch.stack([self.tower(A[how], X, t) for t, how in enumerate(operators)], dim=1)
 
-    def tower(self, A: Tensor, X: Tensor, t: int, k: int) -> Tensor:
-        Z, sage = X, "own_0" in self.tensors
-        for i in range(self.settings["layers"]):
+    def tower(self, A: Tensor, X: Tensor, t: int) -> Tensor:
+        Z, i, unit_rows = X, 0, self.settings["unit_rows"][t]
+        while f"weight_{t}_{i}" in self.tensors:
             if i > 0:
                 Z = torch.relu(Z)
-                Z = normalize(Z, dim=1) if sage else Z
-            own = Z @ self.tensors[f"own_{i}"][t] if sage else 0.0
-            Z = Z @ self.tensors[f"layers_{i}"][t]
-            for _ in range(k):
+                Z = normalize(Z, dim=1) if unit_rows else Z
+            own = Z @ self.tensors[f"own_{t}_{i}"] if f"own_{t}_{i}" in self.tensors else 0.0
+            Z = Z @ self.tensors[f"weight_{t}_{i}"]
+            for _ in range(self.powers[t]):
                 Z = torch.sparse.mm(A, Z)
             Z = Z + own
+            Z = Z + self.tensors[f"bias_{t}_{i}"] if f"bias_{t}_{i}" in self.tensors else Z
+            i += 1
         Z = torch.relu(Z) if "classifier_0" in self.tensors else Z
-        return normalize(Z, dim=1) if sage else Z
+        return normalize(Z, dim=1) if unit_rows else Z
 
     def classify(self, Z: Tensor) -> Tensor:
         """Combine the towers into one logit per class."""

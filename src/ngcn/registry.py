@@ -12,10 +12,11 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Literal
 
-DEFAULT_MODEL = "ngcn"
+DEFAULT_MODEL = "mixed"
 CUSTOM = "custom"  # the model of a network that was passed to `train`
 
-# The defaults that most models and recipes share; None for patience means that training never stops early.
+# The defaults that most models and recipes share; None for patience means that training never stops early, None for
+# metric that the recipe chooses.
 SHARED: Mapping[str, Any] = {
     "powers": 6,
     "replicas": 4,
@@ -25,9 +26,16 @@ SHARED: Mapping[str, Any] = {
     "steps": 600,
     "lr": 0.01,
     "dropout": 0.5,
+    "drop_nodes": 0.0,
     "l2": 1e-5,
     "intermediate": False,
-    "patience": None,
+    "patience": 100,
+    "bias": True,
+    "shared_mask": True,
+    "mix": None,
+    "metric": None,
+    "balance": False,
+    "refit": False,
 }
 
 
@@ -41,10 +49,11 @@ class ModelSpec:
         graph_model: makes the graph models of all towers: `GCN`, `SAGE`, or `EachTower` around a layer of your own.
             None for a baseline, and for the networks that are passed to `train` directly.
         baseline: the class of a baseline, see `ngcn.baselines.Baseline`.
-        normalization: which Â the graph models take: symmetric, row or laplacian.
+        normalization: which Â the graph models take: symmetric, row or laplacian. A mixed network names its own.
         hidden_outputs: towers have one layer, which ends in hidden units and not in classes.
         exports: `ngcn export` knows how to write it in plain PyTorch.
         defaults: settings that differ from those that models share.
+        recipe: the recipe that it is trained with by default.
     """
 
     title: str
@@ -55,6 +64,7 @@ class ModelSpec:
     hidden_outputs: bool = False
     exports: bool = False
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    recipe: str = "standard"
 
     @property
     def takes_new_nodes(self) -> bool:
@@ -64,11 +74,13 @@ class ModelSpec:
 
 @dataclass(frozen=True)
 class RecipeSpec:
-    """A named recipe: what training minimises, which step it keeps, and its own default settings."""
+    """A named recipe: what training minimises, which step it keeps, its own default settings, and the model that it
+    trains if none is named."""
 
     summary: str
     recipe: str | Callable[..., Any]
     defaults: Mapping[str, Any] = field(default_factory=dict)
+    model: str = DEFAULT_MODEL
 
 
 def load(entry: Any) -> Any:
@@ -92,6 +104,14 @@ def _baseline(title: str, summary: str, where: str) -> ModelSpec:
 
 
 MODELS: dict[str, ModelSpec] = {
+    "mixed": ModelSpec(
+        "Mixed network",
+        "GCNs, SAGEs and a network on the features alone",
+        "ngcn.nn.mixed:Mix",
+        exports=True,
+        defaults={"mix": ("gcn:symmetric:0,1,2,4", "sage:walk:1,2,3"), "powers": None, "replicas": 1, "hidden": 64},
+        recipe="independent",
+    ),
     "ngcn": ModelSpec("N-GCN", "a network of GCNs (Algorithm 4)", _GCN, exports=True),
     "nsage": ModelSpec("N-SAGE", "a network of SAGEs (Algorithm 5)", _SAGE, normalization="row", exports=True),
     "gcn": ModelSpec("GCN", "one GCN on Â", _GCN, exports=True, defaults=_ONE),
@@ -114,6 +134,12 @@ MODELS: dict[str, ModelSpec] = {
         "ngcn.nn.chebyshev:Chebyshev",
         normalization="laplacian",
         defaults={**_ONE, "powers": 4, "l2": 2.5e-4},
+    ),
+    "nmlp": ModelSpec(
+        "N-MLP",
+        "a network of MLPs on features that are propagated once",
+        "ngcn.nn.mlp:MLP",
+        defaults={"powers": [0, 2, 4, 8], "replicas": 1, "drop_nodes": 0.5},
     ),
     "walk-coefficients": ModelSpec(
         "Walk coefficients",
@@ -145,14 +171,32 @@ CLASSIFIERS: dict[str, str | Callable[..., Any]] = {
 }
 
 RECIPES: dict[str, RecipeSpec] = {
+    "standard": RecipeSpec(
+        "cross entropy of the mixture; keeps the step with the best validation score, ties broken by the loss",
+        "ngcn.training.recipes.standard:Standard",
+    ),
+    "independent": RecipeSpec(
+        "every tower by itself, with its own best step; their weights are fitted on the validation nodes",
+        "ngcn.training.recipes.independent:Independent",
+        {"l2": 1e-3, "patience": 60},
+    ),
+    "consistency": RecipeSpec(
+        "for few labels: the towers also learn from each other, on all nodes",
+        "ngcn.training.recipes.consistency:Consistency",
+        {"steps": 1000, "l2": 1e-3},
+        model="nmlp",
+    ),
     "paper": RecipeSpec(
-        "cross entropy, optionally of every tower; keeps the first step with the best validation score",
+        "as the paper: 600 steps, no bias; keeps the first step with the best validation score",
         "ngcn.training.recipes.paper:Paper",
+        {"patience": None, "bias": False, "shared_mask": False},
+        model="ngcn",
     ),
     "kipf": RecipeSpec(
         "as Kipf and Welling trained GCN: L2 on the first layer, stopped early by the validation loss",
         "ngcn.training.recipes.kipf:Kipf",
-        {"steps": 200, "l2": 2.5e-4, "patience": 10, "features": "row"},
+        {"steps": 200, "l2": 2.5e-4, "patience": 10, "features": "row", "bias": False, "shared_mask": False},
+        model="gcn",
     ),
 }
 
@@ -162,10 +206,11 @@ ALIASES: dict[str, Mapping[str, str]] = {"gcn-kipf": {"model": "gcn", "recipe": 
 Entries = tuple[dict[str, ModelSpec], dict[str, Any], dict[str, RecipeSpec]]
 
 
-def entries(model: str, classifier: str | None, recipe: str) -> Entries:
+def entries(model: str, classifier: str | None, recipe: str | None) -> Entries:
     """The entries of a config. A new process needs them, since it does not know what was added in this one."""
     classifiers = {} if classifier is None else {classifier: CLASSIFIERS[classifier]}
-    return {model: MODELS[model]}, classifiers, {recipe: RECIPES[recipe]}
+    recipes = {} if recipe is None else {recipe: RECIPES[recipe]}
+    return {model: MODELS[model]}, classifiers, recipes
 
 
 def add(entries: Entries) -> None:
@@ -184,9 +229,9 @@ def baseline_names() -> list[str]:
     return [name for name, spec in MODELS.items() if spec.baseline is not None]
 
 
-def title_of(model: str, recipe: str = "paper") -> str:
+def title_of(model: str, recipe: str | None = None) -> str:
     """
     >>> title_of("ngcn"), title_of("lp"), title_of("gcn", "kipf")
     ('N-GCN', 'LP', 'GCN, recipe kipf')
     """
-    return MODELS[model].title + ("" if recipe == "paper" else f", recipe {recipe}")
+    return MODELS[model].title + ("" if recipe in (None, MODELS[model].recipe) else f", recipe {recipe}")

@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
+from rich.console import Console as RichConsole
 from rich.table import Column, Table
 from rich.text import Text
 
 from ngcn.registry import title_of
-from ngcn.text import METRICS, plus_minus
+from ngcn.text import METRICS, plain, plus_minus
 
 if TYPE_CHECKING:
     import numpy as np
@@ -21,12 +21,23 @@ if TYPE_CHECKING:
     from ngcn.runs import Run
 
 BAR = 32  # characters of the longest bar
+REFERENCES = {"majority": "Majority class", "regression": "Features alone"}  # columns beside the scores
 LINE_SECONDS = 30.0  # between two lines of progress without a terminal
+
+
+class Console(RichConsole):
+    """Text is shown as it is: names from a user's files are neither markup nor control sequences."""
+
+    def __init__(self, **how: Any) -> None:
+        super().__init__(**{"highlight": False, "markup": False, "emoji": False, **how})
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        return super().render_str(plain(text), **how)
 
 
 def note(text: str) -> None:
     """A line on stderr."""
-    Console(stderr=True, highlight=False, soft_wrap=True).print(text, markup=False)
+    Console(stderr=True, soft_wrap=True).print(text)
 
 
 def right(*columns: str) -> list[Column]:
@@ -51,14 +62,22 @@ def _seldom() -> Callable[[str], None]:
 def busy(what: str) -> Iterator[Callable[[str], None]]:
     """A spinner, or a line once in a while without a terminal. Yields a function that updates the text."""
     console, say = Console(stderr=True), _seldom()
-    with console.status(f"{what} ...") if console.is_terminal else nullcontext() as status:
-        yield lambda news: status.update(f"{news} ...") if status else say(news)
+    with console.status(Text(f"{plain(what)} ...")) if console.is_terminal else nullcontext() as status:
+        yield lambda news: status.update(Text(f"{plain(news)} ...")) if status else say(news)
 
 
 @contextmanager
 def bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
     """A progress bar, or a line once in a while without a terminal. Yields a function of the progress and a text."""
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+    from rich.progress import (
+        BarColumn,
+        MofNCompleteColumn,
+        Progress,
+        SpinnerColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
 
     console, say = Console(stderr=True), _seldom()
     live = Progress(
@@ -66,8 +85,10 @@ def bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
         TextColumn("[bold]{task.description}"),
         BarColumn(bar_width=BAR),
         MofNCompleteColumn(),
-        TextColumn("{task.fields[news]}"),
+        TextColumn("{task.fields[news]}", markup=False),
         TimeElapsedColumn(),
+        TextColumn("[dim]left:"),
+        TimeRemainingColumn(),
         console=console,
         disable=not console.is_terminal,
     )
@@ -91,7 +112,7 @@ def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
             step, best_step, best_val = board.T
             if not best_step.any():
                 return
-            news = f"best val {100 * best_val.max():.1f} %"
+            news = f"best val {_score(config.metric or 'accuracy', [best_val.max()])}"
             finished = int((step >= config.progress_steps).sum())
             update(int(step.sum()), news + (f", {finished} finished" if several else f" at step {int(best_step[0])}"))
 
@@ -99,25 +120,22 @@ def progress(config: Config) -> Iterator[Callable[[np.ndarray], None]]:
 
 
 def show(run: Run) -> None:
-    """Print the scores, the scale weights and the run folder."""
+    """Print the scores, the towers and the run folder."""
     results = [run.scores(seed) for seed in run.seeds]
-    console = Console(highlight=False, markup=False)
+    console = Console()
     console.print(f"\n{_title(run.config)}", style="bold")
     console.print(_scores(run, results))
     several = f"{len(results)} seeds" if len(results) > 1 else ""
-    weights = run.summary()["scale_weights"] or []
-    if len(weights) > 1:
-        console.print("Scale weights, one per power of Â" + (several and f", mean of {several}"))
-        for power, weight in zip(run.config.powers, weights, strict=True):
-            bar = "█" * round(BAR * weight / max(weights))
-            console.print(f"  Â^{power}  ", Text(f"{bar:<{BAR}}", "cyan"), f"  {weight:.3f}", sep="")
+    summary = run.summary()
+    if summary["towers"]:
+        console.print(_towers(summary, several))
     if several or run.config.is_baseline:
         divergence(run)
     else:
         console.print(f"{results[0]['stopped']} Best step: {results[0]['best_step']}.", soft_wrap=True)
     seconds = sum(result["seconds"] for result in results)
     console.print(f"{seconds:.1f} s of training{several and f', summed over {several}'}.")
-    console.print("Run folder:", Text(str(run.folder), "bold"), soft_wrap=True)
+    console.print("Run folder:", Text(plain(str(run.folder)), "bold"), soft_wrap=True)
 
 
 def divergence(run: Run) -> None:
@@ -128,14 +146,29 @@ def divergence(run: Run) -> None:
 
 
 def _scores(run: Run, results: Sequence[dict[str, Any]]) -> Table:
-    table = Table("", *right("Validation", "Test"))
+    references = run.references
+    table = Table("", *right("Validation", "Test", *(REFERENCES[name] for name in references)))
+    split = "test" if results[0]["test_scores"] else "val"
     for name in results[0]["val_scores"]:
         title = METRICS[name] if len(results) == 1 else f"{METRICS[name]}, mean of {len(results)} seeds"
         val, test = ([result[f"{split}_scores"].get(name) for result in results] for split in ("val", "test"))
-        table.add_row(title, _percent(val), _percent(test))
+        others = (_score(name, [of[split].get(name)]) for of in references.values())
+        table.add_row(title, _score(name, val), _score(name, test), *others)
     if len(results) > 1:
         best = run.scores(run.best_seed)
-        table.add_row(f"Best validation: seed {run.best_seed}", _percent([best["val"]]), _percent([best["test"]]))
+        values = (_score(best["metric"], [best[split]]) for split in ("val", "test"))
+        table.add_row(f"Best validation: seed {run.best_seed}", *values, *("" for _ in references))
+    return table
+
+
+def _towers(summary: dict[str, Any], several: str) -> Table:
+    """How good the towers are by themselves, and how much they count."""
+    rows, metric = summary["towers"], METRICS[summary["metric"]]
+    largest = max(row["weight"] for row in rows)
+    table = Table("Towers", *right(f"{metric}, validation", "Weight"), "", title=several and f"Mean of {several}")
+    for row in rows:
+        bar = Text("█" * round(BAR * row["weight"] / largest), "cyan")
+        table.add_row(row["towers"], _score(summary["metric"], [row["val"]]), f"{row['weight']:.3f}", bar)
     return table
 
 
@@ -146,9 +179,13 @@ def _title(config: Config) -> str:
         return f"{title}: {own}" if own else title
     if config.towers == 1 or config.classifier is None:
         return title
+    if config.mix:
+        return f"{title}: {config.towers} towers"
     return f"{title}: {config.classifier}, {config.powers_text()}, r={config.replicas}"
 
 
-def _percent(values: Sequence[float | None]) -> str:
-    known = [100 * value for value in values if value is not None]
-    return plus_minus(known, unit=" %") if known else "-"
+def _score(metric: str, values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    if not known:
+        return "-"
+    return plus_minus(known, 3) if metric == "loss" else plus_minus([100 * value for value in known], unit=" %")

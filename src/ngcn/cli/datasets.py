@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
+from rich.text import Text
 
 from ngcn.cli import _screen
 
@@ -23,16 +23,15 @@ def datasets(context: typer.Context) -> None:
         return
     from ngcn.data.catalog import DATASETS, whereabouts
 
-    console = Console(highlight=False)
+    console = _screen.Console()
     table = Table("Name", *_screen.right("Nodes", "Edges", "Features", "Classes"), "Here?", title="Datasets")
     for dataset in DATASETS.values():
         sizes = (f"{size:,}" for size in (dataset.nodes, dataset.edges, dataset.features, dataset.classes))
         table.add_row(dataset.name, *sizes, whereabouts(dataset)[0])
     console.print(table)
     for dataset in DATASETS.values():
-        console.print(
-            f"[bold]{dataset.name}[/bold]: {dataset.description}\n  {whereabouts(dataset)[1]}", soft_wrap=True
-        )
+        console.print(Text(dataset.name, "bold"), end=": ")
+        console.print(f"{dataset.description}\n  {whereabouts(dataset)[1]}", soft_wrap=True)
 
 
 @app.command()

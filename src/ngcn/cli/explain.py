@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
 from ngcn.cli import _screen
+from ngcn.cli._errors import check_run
 from ngcn.text import percent
 
 if TYPE_CHECKING:
@@ -31,8 +31,9 @@ def explain(
 
     Explains the model of the best seed.
 
-    Example: [bold]ngcn explain runs/cora-ngcn-attention-K6-r4 --node 1708[/bold]
+    Example: [bold]ngcn explain runs/cora-mixed --node 1708[/bold]
     """
+    check_run(run)
     with _screen.busy("Explaining"):
         from ngcn.explain import explain_node
 
@@ -40,14 +41,14 @@ def explain(
     if as_json:
         print(json.dumps(why.to_dict(), allow_nan=False))
         return
-    console = Console(highlight=False, markup=False)
+    console = _screen.Console()
     _show_prediction(why, console)
     _show_votes(why, console)
     _show_neighbours(why, console)
     _show_features(why, console)
 
 
-def _show_prediction(why: Explanation, console: Console) -> None:
+def _show_prediction(why: Explanation, console: _screen.Console) -> None:
     truth = "" if why.truth is None else f" (true: {', '.join(why.truth) or 'none'})"
     console.print(f"\nNode {why.node}: {why.label}, {percent(why.probability, 1)}{truth}", style="bold")
     ranked = sorted(why.probabilities.items(), key=lambda item: -item[1])
@@ -57,31 +58,31 @@ def _show_prediction(why: Explanation, console: Console) -> None:
             console.print(f"{which}: {', '.join(f'{name} {percent(p, 1)}' for name, p in classes[:3])}.")
 
 
-def _show_votes(why: Explanation, console: Console) -> None:
-    console.print("\nVotes: the contributions of the powers of Â.", style="bold")
+def _show_votes(why: Explanation, console: _screen.Console) -> None:
+    console.print("\nVotes: the contributions of the towers.", style="bold")
     largest = max(abs(vote.contribution) for vote in why.votes) or 1.0
     columns = ("Weight", "Probability", "Contribution") if why.score_is == "probability" else ("Contribution",)
-    table = Table("Power", *_screen.right(*columns), "")
+    table = Table("Towers", *_screen.right(*columns), "")
     for vote in why.votes:
         bar = "█" * round(_screen.BAR / 2 * abs(vote.contribution) / largest)
-        power = "all" if vote.power is None else f"Â^{vote.power}"
         if vote.weight is None or vote.opinion is None:
-            table.add_row(power, f"{vote.contribution:+.2f}", bar)
+            table.add_row(vote.towers, f"{vote.contribution:+.2f}", bar)
         else:
-            table.add_row(power, f"{vote.weight:.3f}", percent(vote.opinion, 1), percent(vote.contribution, 1), bar)
+            shares = percent(vote.opinion, 1), percent(vote.contribution, 1)
+            table.add_row(vote.towers, f"{vote.weight:.3f}", *shares, bar)
     console.print(table)
     score = f"{why.score:+.2f}"
     console.print(
         {
-            "probability": "A contribution is the weight of a power times the probability that its towers give "
-            f"{why.label}. The sum is the predicted probability, {percent(why.score, 1)}.",
+            "probability": "A contribution is the weight of the towers times the probability that they give "
+            f"{why.label}, calibrated. The sum is the predicted probability, {percent(why.score, 1)}.",
             "lead": f"The sum is the lead of {why.label}: its logit is {score} above the mean of all classes.",
             "log-odds": f"The sum is the log-odds of {why.label}, {score}; above 0 it is predicted.",
         }[why.score_is]
     )
 
 
-def _show_neighbours(why: Explanation, console: Console) -> None:
+def _show_neighbours(why: Explanation, console: _screen.Console) -> None:
     console.print("\nNeighbours: the nodes whose features count, by distance.", style="bold")
     table = Table(*_screen.right("Distance"), "Node", *_screen.right("Points", "Without it"))
     shown = 1 + max((place for place, ring in enumerate(why.rings) if abs(ring.points) >= NEGLIGIBLE), default=0)
@@ -112,7 +113,7 @@ def _rows(ring: Ring) -> list[tuple[str, str, str, str]]:
     return [total, *(("", f"  {u.id}", points, without) for u, points, without in named)]
 
 
-def _show_features(why: Explanation, console: Console) -> None:
+def _show_features(why: Explanation, console: _screen.Console) -> None:
     console.print("\nFeatures: those that count, at the node and around it.", style="bold")
     table = Table("Feature", *_screen.right("Points", "Its own", "Without it"))
     for feature in why.features:

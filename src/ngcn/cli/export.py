@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngcn.cli import _screen
+from ngcn.cli._errors import check_run
 from ngcn.errors import ModelError
 
 
@@ -20,18 +21,19 @@ def export(
 
     The folder contains model.py, which starts with instructions, and model.pt.
 
-    Example: [bold]ngcn export runs/cora-ngcn-attention-K6-r4 --format torch[/bold]
+    Example: [bold]ngcn export runs/cora-mixed --format torch[/bold]
     """
-    with _screen.busy("Loading"):
-        from ngcn.export import export_torch
-        from ngcn.runs import Run
-
-        opened = Run.open(run)
+    check_run(run)
     if format != "torch":
         raise ModelError(
             f"--format must be torch, not {format}. ONNX is not supported: it has no product with a sparse matrix, and "
             "a dense Â fits into memory for small graphs only."
         )
+    with _screen.busy("Loading"):
+        from ngcn.export import export_torch
+        from ngcn.runs import Run
+
+        opened = Run.open(run)
     folder = out or opened.folder / "torch"
     export_torch(opened.model(), folder)
     _screen.note(f"Seed {opened.best_seed} in {folder}: model.py and model.pt")

@@ -9,16 +9,20 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ngcn.cli import _screen
-from ngcn.cli._errors import check_place
+from ngcn.cli._errors import check_place, check_run
 from ngcn.cli.evaluate import graph_of
+from ngcn.data.catalog import check_exists
 from ngcn.errors import ConfigError
 from ngcn.files import atomic
+from ngcn.text import percent
 
 if TYPE_CHECKING:
     import pandas as pd
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".json")
 _GRAPH = "A graph to predict, such as a folder; the run's own if not given."
+_COVERAGE = "Add a column with a set of classes that contains the true one with this probability, such as 0.9."
+FEW = 100  # validation nodes; with fewer, the coverage of prediction sets varies by more than 3 points
 
 
 def predict(
@@ -29,49 +33,86 @@ def predict(
     threshold: Annotated[
         float, typer.Option(min=0, max=1, help="For multi-label: the least probability of a predicted label.")
     ] = 0.5,
+    coverage: Annotated[float | None, typer.Option(help=_COVERAGE)] = None,
     edges: Annotated[str | None, typer.Option(help="The table of edges, where GRAPH is a table of nodes.")] = None,
     feature_table: Annotated[str | None, typer.Option(help="The table of sparse features beside it.")] = None,
 ) -> None:
     """Predict the nodes without a label with the best seed of a run, and write them to a file.
 
-    Columns: id, prediction, confidence, and a probability per class.
+    Columns: id, prediction, confidence, disagreement, and a probability per class.
 
     The confidence is the highest probability; [bold]ngcn report[/bold] shows its calibration.
+    The disagreement is the share of the towers, by weight, that predict another class.
+    With [bold]--coverage[/bold], the column set has the classes that the node may have, joined by |.
     For multi-label, the predicted labels are joined by |, and the confidence is the mean over all labels.
 
-    Example: [bold]ngcn predict runs/cora-ngcn-attention-K6-r4 --all --out predictions.csv[/bold]
+    Example: [bold]ngcn predict runs/cora-mixed --all --out predictions.csv[/bold]
     """
+    check_run(run)
+    if out.suffix.lower() not in ENDINGS:
+        raise ConfigError(f"{out} must end in {', '.join(ENDINGS)}: the ending sets the format.")
+    check_place(out)
+    if graph:
+        check_exists(graph)
     with _screen.busy("Predicting"):
         from ngcn.runs import Run
         from ngcn.runs import predict as predictions
 
         opened = Run.open(run)
-        if out.suffix.lower() not in ENDINGS:
-            raise ConfigError(f"{out} must end in {', '.join(ENDINGS)}: the ending sets the format.")
-        check_place(out)
         model = opened.model()
         if threshold != 0.5 and not model.multilabel:
             raise ConfigError(f"{run} predicts one label per node, so --threshold does not apply.")
         known = graph_of(opened, graph, edges, feature_table)
         nodes = None if everything or not known.unlabelled.any() else known.unlabelled
-        table = predictions(model, known, nodes=nodes, threshold=threshold)
+        table = predictions(model, known, nodes=nodes, threshold=threshold, coverage=coverage)
     if nodes is None and not everything:
         _screen.note(f"All nodes of {known.name} have labels, so all are predicted.")
+    if coverage is not None:
+        _note_coverage(table, coverage, len(model.network.calibration.conformal))
     write(table, out, model.multilabel)
     _screen.note(f"{len(table)} predictions of seed {opened.best_seed} in {out}")
+
+
+def _note_coverage(table: pd.DataFrame, coverage: float, nodes: int) -> None:
+    size = table["set"].str.count(r"\|").mean() + 1
+    _screen.note(f"Sets of {size:.2f} classes on average contain the true one with probability {coverage:g}.")
+    if nodes < FEW:
+        error = percent((coverage * (1 - coverage) / nodes) ** 0.5)
+        _screen.note(f"They rest on {nodes} validation nodes only, so the probability may well be off by {error}.")
 
 
 def write(table: pd.DataFrame, out: Path, multilabel: bool) -> None:
     """Write the table in the format given by the ending of ``out``."""
     with atomic(out) as temporary:
         if out.suffix.lower() == ".parquet":
-            table.to_parquet(temporary, index=False)
+            temporary.write_bytes(table.to_parquet(None, index=False))
         elif out.suffix.lower() == ".json":
             text = json.dumps(_records(table, multilabel), indent=1, allow_nan=False)
             temporary.write_text(text + "\n", encoding="utf-8")
         else:
             separator = "\t" if out.suffix.lower() == ".tsv" else ","
+            texts = table.select_dtypes(exclude="number").columns
+            table = table.assign(**{column: table[column].map(_no_formula) for column in texts})
             table.to_csv(temporary, sep=separator, index=False, float_format="%.6g", lineterminator="\n")
+
+
+def _no_formula(cell: Any) -> Any:
+    """Text that a spreadsheet would run as a formula, after an apostrophe; a number stays.
+
+    >>> _no_formula("=1+1"), _no_formula("-2.5"), _no_formula("a")
+    ("'=1+1", '-2.5', 'a')
+    """
+    if not isinstance(cell, str) or not cell.startswith(("=", "+", "-", "@", "\t", "\r")) or _is_number(cell):
+        return cell
+    return f"'{cell}"
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _records(table: pd.DataFrame, multilabel: bool) -> list[dict[str, Any]]:
@@ -81,6 +122,7 @@ def _records(table: pd.DataFrame, multilabel: bool) -> list[dict[str, Any]]:
             "id": row["id"],
             "prediction": [name for name in row["prediction"].split("|") if name] if multilabel else row["prediction"],
             "confidence": row["confidence"],
+            **{key: row[key].split("|") if key == "set" else row[key] for key in ("set", "disagreement") if key in row},
             "probabilities": {str(key).removeprefix("p_"): p for key, p in row.items() if str(key).startswith("p_")},
         }
         for row in table.to_dict("records")

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from ngcn.cli import _screen
-from ngcn.cli._errors import check_place
+from ngcn.cli._errors import check_place, check_run
 
 
 def report(
@@ -27,10 +27,11 @@ def report(
 ) -> None:
     """Write a page about a run: one HTML file that needs no network connection.
 
-    Scores, learning curves, scale weights, mistakes, a map of the nodes, and explanations of predictions.
+    Scores, learning curves, the weights of the towers, mistakes, a map of the nodes, and explanations of predictions.
 
-    Example: [bold]ngcn report runs/cora-ngcn-attention-K6-r4[/bold]
+    Example: [bold]ngcn report runs/cora-mixed[/bold]
     """
+    check_run(run)
     if out:
         check_place(out)
     with _screen.busy("Loading") as update:

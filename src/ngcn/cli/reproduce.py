@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
-from rich.console import Console
 
 from ngcn.cli import _screen
 from ngcn.data.catalog import DATASETS as CATALOG
@@ -31,7 +30,7 @@ def reproduce(
         str | None, typer.Option(help="Datasets, separated by commas [dim](citeseer,cora,pubmed)[/dim].")
     ] = None,
     seeds: Annotated[
-        int | None, typer.Option(min=1, help="Seeds per configuration [dim](the paper's number)[/dim].")
+        int | None, typer.Option(min=1, max=1000, help="Seeds per configuration [dim](the paper's number)[/dim].")
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Train few seeds and few configurations.")] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="Parallel trainings [dim](one per core)[/dim].")] = None,
@@ -63,7 +62,7 @@ def reproduce(
         raise ConfigError(f"No training of {', '.join(names)} uses {', '.join(plan.datasets)}; leave out --datasets.")
     missing = _trainable([cell for cell in cells if cell not in store])
     cores = len(os.sched_getaffinity(0))
-    jobs = jobs or cores
+    jobs = min(jobs or cores, cores)
     # From all finished cells, so that the estimate does not depend on WHAT
     estimate = Estimate(store, cells_of(list(EXPERIMENTS), Plan(DATASETS)), min(jobs, cores))
     total = f"{count(len(cells), 'training')}, {len(missing)} missing: {estimate(missing)} (estimated)"
@@ -138,7 +137,7 @@ def _show_results(names: list[str], store: Store, plan: Plan) -> None:
     from ngcn.experiments.claims import verdicts
     from ngcn.experiments.section import Table
 
-    console = Console(highlight=False, markup=False)
+    console = _screen.Console()
     for name in names:
         section = section_of(name, store, plan)
         console.print(f"\n{section.title} ({section.done} of {section.cells} trainings)", style="bold")

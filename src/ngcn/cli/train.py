@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 import typer
 
 from ngcn.cli import _screen
+from ngcn.cli._errors import check_unfinished
 from ngcn.config import Config
-from ngcn.data.catalog import DATASETS
+from ngcn.data.catalog import DATASETS, check_exists
 from ngcn.errors import ConfigError
-from ngcn.registry import DEFAULT_MODEL, MODELS, SHARED
+from ngcn.registry import DEFAULT_MODEL, SHARED, network_names
 from ngcn.yaml_file import parse_value, read_yaml
 
 if TYPE_CHECKING:
@@ -25,23 +26,33 @@ if TYPE_CHECKING:
 _GRAPH = "cora, citeseer, ... (see `ngcn datasets`), or a folder or file of your own: docs/own-data.md."
 
 
+_CONFIGS = [Config(model=name) for name in network_names()]  # with the defaults of each model
+
+
 def _option(flag: str, help: str, default: str = "", panel: str = "Run", **more: Any) -> Any:
     shown = f" [dim]({default})[/dim]" if default else ""
     return typer.Option(flag, rich_help_panel=panel, help=help + shown, show_default=False, **more)
 
 
 def _default(setting: Field) -> str:
-    """The default to show for a setting; that of the default model if models differ."""
-    name, value = setting.name, setting.default
+    """The default to show for a setting; with the name of the model if models differ."""
+    name, model = setting.name, ""
+    value: Any = DEFAULT_MODEL if name == "model" else setting.default
     if name in SHARED:
-        value = MODELS[DEFAULT_MODEL].defaults.get(name, SHARED[name])
-        if value is None:
-            return "never"
-        if any(spec.defaults.get(name, value) != value for spec in MODELS.values()):
-            return f"{DEFAULT_MODEL}: {value}"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    return "" if value in (None, ()) else str(value)
+        of_models = {config.model: getattr(config, name) for config in _CONFIGS}
+        model = "ngcn" if name == "powers" else DEFAULT_MODEL  # the default model has its powers in its mix
+        value = of_models[model]
+        if name == "mix" or len(set(of_models.values())) == 1:
+            model = ""
+    if name == "powers":
+        value = len(value)  # 6 stands for 0 to 5
+    elif name == "mix":
+        value = " and ".join(value)
+    elif isinstance(value, bool):
+        value = "yes" if value else "no"
+    if value in (None, ()):
+        return ""
+    return f"{model}: {value}" if model else str(value)
 
 
 def _parameter(setting: Field, kind: Any) -> Parameter:
@@ -52,10 +63,12 @@ def _parameter(setting: Field, kind: Any) -> Parameter:
         flag, kind, more = "--set", list[str], {"metavar": "NAME=VALUE"}
     elif name == "powers":
         kind, more = str, {"metavar": "K|LIST"}
+    elif name == "mix":
+        kind, more = list[str], {"metavar": "TOWERS"}
     elif kind == tuple[str, ...]:
         kind, more = list[str], {"metavar": "COL"}
     elif kind is bool:
-        flag += f"/--no-{name}"
+        flag += flag.replace("--", "/--no-")
     option = _option(flag, setting.metadata["help"], _default(setting), setting.metadata["panel"], **more)
     return Parameter(name, Parameter.KEYWORD_ONLY, default=None, annotation=Annotated[kind | None, option])
 
@@ -72,11 +85,17 @@ def train(
 ) -> None:
     """Train a model and keep its best parameters in a run folder.
 
-    Example: [bold]ngcn train cora --model ngcn --classifier attention --powers 6 --replicas 4[/bold]
+    The default is a mixed network; [bold]--model ngcn --recipe paper[/bold] trains N-GCN as the paper does.
+
+    Example: [bold]ngcn train cora[/bold]
     """
     given = _given(nodes, options)
     settings = _settings(given, config, out, resume)
+    check_exists(settings.dataset)
+    if out and not resume:
+        check_unfinished(out)
     with _screen.busy("Loading torch"):
+        from ngcn.graph import facts
         from ngcn.runs import Run, default_folder, load_graph, train_seeds
 
     if resume and not out:
@@ -88,6 +107,8 @@ def train(
             _announce(Run(out, settings))
     with _screen.busy(f"Loading {settings.graph_name}"):
         graph = load_graph(settings)
+    if not (as_json or resume):
+        _screen.note(str(facts(graph)))
     _warn(graph, settings)
     with _screen.progress(settings) as on_progress:
         run = train_seeds(graph, settings, out, resume=resume, threads=threads, on_progress=on_progress)
@@ -145,7 +166,7 @@ def _settings(given: dict[str, Any], config: Path | None, out: Path | None, resu
             )
         return settings
     if resume and out and (out / "config.yaml").exists():
-        return Config.from_file(out / "config.yaml", **given)
+        return Config.of_run(out / "config.yaml", **given)
     if "dataset" in given:
         return Config(**given)
     if not resume:

@@ -29,6 +29,10 @@ STEPS = (2, 3, 4, 5, 6)  # K: powers 0 to K-1
 REPLICAS = (1, 2, 4)  # r
 QUICK_SEEDS = 3
 
+# The defaults when the first cells were stored, where they are others now: the key of a cell leaves them out
+_OFF = dict.fromkeys(("bias", "shared_mask", "balance", "refit"), False)
+DEFAULTS = {"model": "ngcn", "recipe": "paper", "drop_nodes": 0.0, **_OFF}
+
 _load = lru_cache(maxsize=4)(load_dataset)
 
 
@@ -37,7 +41,7 @@ class Setup:
     """A configuration to be trained with several seeds.
 
     Example:
-        >>> [cell.name for cell in Setup(Config(model="gcn")).cells(2)]
+        >>> [cell.name for cell in setup("cora", "gcn").cells(2)]
         ['cora-gcn-seed0-197c86bdad', 'cora-gcn-seed1-ddf54510b9']
     """
 
@@ -50,7 +54,8 @@ class Setup:
         """Everything but the seed that determines the outcome. Settings at their default are left out, so that a new
         setting of `Config` does not change the keys of stored cells."""
         free = [f for f in fields(Config) if f.name not in ("dataset", "seed", "seeds")]
-        given = {f.name: value for f in free if (value := getattr(self.config, f.name)) not in (f.default, {})}
+        values = {f.name: (getattr(self.config, f.name), DEFAULTS.get(f.name, f.default)) for f in free}
+        given = {name: value for name, (value, default) in values.items() if value not in (default, None, {})}
         own = {"removed": self.removed, "map": self.draws_map}
         return {"dataset": self.config.dataset, **given, **{name: value for name, value in own.items() if value}}
 
@@ -60,6 +65,9 @@ class Setup:
 
 
 def setup(dataset: str, model: str, removed: float = 0.0, draws_map: bool = False, **settings: Any) -> Setup:
+    """A configuration as the paper trains it, unless the settings name another recipe."""
+    if not Config(model=model).is_baseline:
+        settings = {"recipe": "paper", **settings}
     return Setup(Config(dataset=dataset, model=model, **settings), removed, draws_map)
 
 
@@ -81,7 +89,7 @@ class Cell:
     """One seed of one configuration. The seed also draws the random split and the removed features.
 
     Example:
-        >>> cell = Cell(Setup(Config(model="gcn", steps=5)), seed=0)
+        >>> cell = Cell(setup("cora", "gcn", steps=5), seed=0)
         >>> sorted(cell.run())
         ['best_step', 'metric', 'scale_weights', 'seconds', 'steps', 'test', 'val', 'version']
     """
@@ -96,7 +104,7 @@ class Cell:
     @property
     def name(self) -> str:
         """The name of its file: a readable part, then the beginning of the key."""
-        return f"{self.setup.config.name}-seed{self.seed}-{self.key[:10]}"
+        return f"{self.setup.config.name.replace('-paper', '', 1)}-seed{self.seed}-{self.key[:10]}"
 
     def run(self, folder: Path | None = None, on_step: Callable[[Step], None] | None = None) -> Outcome:
         """Train on one thread. Checkpoints go to ``folder``; ``on_step`` is that of :func:`ngcn.train`."""

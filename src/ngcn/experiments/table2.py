@@ -103,7 +103,7 @@ def _row(store: Store, plan: Plan, dataset: str, model: str) -> list[str]:
 def row_of(cell: Cell) -> str:
     """The name of a cell's row: its model, with the recipe if that is not the paper's."""
     config = cell.setup.config
-    return config.model if config.recipe == "paper" else f"{config.model}-{config.recipe}"
+    return config.model if config.recipe in ("paper", None) else f"{config.model}-{config.recipe}"
 
 
 def describe(one: Setup) -> str:

@@ -15,6 +15,7 @@ from ngcn.explain.explanation import Explanation, Feature, Neighbour, Ring, Vote
 from ngcn.explain.watched import Watched
 from ngcn.graph import Graph
 from ngcn.model import Model
+from ngcn.nn.network import group_title
 from ngcn.runs import Run
 from ngcn.scoring import probabilities
 from ngcn.text import did_you_mean
@@ -58,8 +59,7 @@ class Explainer:
     def __init__(self, model: Model, graph: Graph) -> None:
         self.network, self.graph = model.network.eval(), graph
         self.A_hat, self.X = model.inputs(graph)
-        powers = self.network.tower_powers  # (None,) for a model that mixes all powers inside its layers
-        self.towers = {k: [t for t, power in enumerate(powers) if power == k] for k in dict.fromkeys(powers)}
+        self.towers = self.network.groups()
 
     @property
     def score_is(self) -> Literal["probability", "lead", "log-odds"]:
@@ -86,7 +86,7 @@ class Explainer:
         X = Watched(self.X)
         with torch.enable_grad():
             Z = self.network.towers(self.A_hat, X, rows)
-            p = self.probabilities(self.network.classifier(Z))[0]
+            p = self.probabilities(self.network.combine(Z))[0]
         c = int(p.argmax()) if label is None else _find(self.graph, "class", label, list(classes))
         by_node, by_feature, own = X.points(p[c], node)
         p = p.detach()
@@ -125,13 +125,13 @@ class Explainer:
     def contributions(self, Z: Tensor, labels: Tensor) -> Tensor:
         """The contribution of each power to the class ``labels[i]`` of row i, ``(rows, powers)``; Z are the tower
         outputs, ``(rows, towers, width)``."""
-        m = self.network.classifier.weights()
-        if m is not None:
-            by_tower = m * self.probabilities(Z).gather(2, labels[:, None, None].expand(-1, Z.shape[1], 1))[..., 0]
-        else:  # exact, because a classifier without biases is homogeneous
+        if (by_tower := self._opinions(Z, labels)) is not None:
+            p = self.probabilities(self.network.combine(Z)).gather(1, labels[:, None])
+            by_tower = by_tower * (p / by_tower.sum(dim=1, keepdim=True))  # calibration moves all of them alike
+        else:  # exact, because a classifier without biases is homogeneous, and its calibration has no offset
             with torch.enable_grad():
                 Z = Z.detach().requires_grad_()
-                logits = self.network.classifier(Z)
+                logits = self.network.combine(Z)
                 score = logits.gather(1, labels[:, None])[:, 0]
                 if not self.graph.multilabel:
                     score = score - logits.mean(dim=1)
@@ -139,13 +139,24 @@ class Explainer:
             by_tower = (Z.detach() * slope).sum(dim=2)
         return torch.stack([by_tower[:, towers].sum(dim=1) for towers in self.towers.values()], dim=1)
 
-    def _votes(self, Z: Tensor, c: int) -> list[Vote]:
-        parts = self.contributions(Z, torch.tensor([c]))[0].tolist()
+    def _opinions(self, Z: Tensor, labels: Tensor) -> Tensor | None:
+        """The weight of each tower times the probability that it gives to ``labels[i]``, ``(rows, towers)``; None if
+        towers have no weights."""
         m = self.network.classifier.weights()
+        if m is None:
+            return None
+        return m * self.probabilities(Z).gather(2, labels[:, None, None].expand(-1, Z.shape[1], 1))[..., 0]
+
+    def _votes(self, Z: Tensor, c: int) -> list[Vote]:
+        label, m = torch.tensor([c]), self.network.classifier.weights()
+        opinions, parts = self._opinions(Z, label), self.contributions(Z, label)[0].tolist()
         votes = []
-        for (power, towers), part in zip(self.towers.items(), parts, strict=True):
-            weight = None if m is None else float(m[towers].sum())
-            votes.append(Vote(power, part, weight, None if weight is None else part / weight if weight else 0.0))
+        for (group, towers), part in zip(self.towers.items(), parts, strict=True):
+            weight = opinion = None
+            if m is not None and opinions is not None:
+                weight = float(m[towers].sum())
+                opinion = float(opinions[0, towers].sum()) / weight if weight else 0.0
+            votes.append(Vote(group_title(group), self.network.tower_powers[towers[0]], part, weight, opinion))
         return votes
 
 

@@ -8,15 +8,18 @@ from typing import Any, Literal
 
 @dataclass(frozen=True)
 class Vote:
-    """The contribution of the towers of one power to a class.
+    """The contribution of the towers of one power to a class; in a mixed network, of one kind and power.
 
     Attributes:
+        towers: their name, such as Â^2 or SAGE P^1.
         power: k in Â^k; None for a model that mixes the powers inside its layers, which has a single vote.
-        contribution: its part of :attr:`Explanation.score`, the sum over all powers.
-        weight: the weight of this power, the same at every node; None if towers have no weights (fc, fc2).
-        opinion: the probability of the class by the towers of this power alone; None for fc and fc2.
+        contribution: its part of :attr:`Explanation.score`, the sum over all votes: weight times opinion, scaled by
+            what calibration does to the probability.
+        weight: their weight, the same at every node; None if towers have no weights (fc, fc2).
+        opinion: the probability of the class by these towers alone, before calibration; None for fc and fc2.
     """
 
+    towers: str
     power: int | None
     contribution: float
     weight: float | None

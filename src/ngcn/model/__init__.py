@@ -3,5 +3,6 @@
 from ngcn.model.card import Card
 from ngcn.model.model import FittedBaseline, Model
 from ngcn.model.preparation import Preparation, ignores_values, prepare
+from ngcn.model.size import check_size
 
-__all__ = ["Card", "FittedBaseline", "Model", "Preparation", "ignores_values", "prepare"]
+__all__ = ["Card", "FittedBaseline", "Model", "Preparation", "check_size", "ignores_values", "prepare"]

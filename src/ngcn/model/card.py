@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,25 @@ from ngcn.config import Config
 from ngcn.errors import RunError
 from ngcn.files import write_json
 from ngcn.graph import Graph, Schema
+from ngcn.json_file import Schema as JSONSchema
+from ngcn.json_file import read_json
 from ngcn.model.preparation import Preparation, prepare
 from ngcn.version import __version__
 
 FORMAT = 2  # of graph.json; raised when older versions of ngcn would misread it
+MOST_NUMBERED = 10**7  # features without names
+SCHEMA: JSONSchema = {
+    "format": int,
+    "version": str,
+    "name": str,
+    "nodes": int,
+    "multilabel": bool,
+    "fingerprint": str,
+    "class_names": list[str],
+    "feature_names": int | list[str],
+    "preparation": {"how": {"bag", "unit", "row", "standard", "none"}, "mean?": [float], "deviation?": [float]},
+    "node_columns?": int,
+}
 
 
 @dataclass(frozen=True)
@@ -69,23 +83,34 @@ class Card:
     @classmethod
     def read(cls, path: Path) -> Card:
         try:
-            values = json.loads(path.read_text(encoding="utf-8"))
-            if values.pop("format") > FORMAT:
+            values = read_json(path, {"format": int, "version": str})
+            if values["format"] > FORMAT:
                 raise RunError(
                     f"{path.parent} was written by ngcn {values['version']}, a newer version than this, {__version__}; "
                     "upgrade ngcn to read it."
                 )
-            values.pop("id_type", None)  # written by 0.2.0
+            values = {
+                key: value for key, value in read_json(path, SCHEMA).items() if key + "?" in SCHEMA or key in SCHEMA
+            }
+            del values["format"]
             how = values["preparation"].pop("how")
             arrays = {name: np.array(row, np.float32) for name, row in values["preparation"].items()}
             names = values["feature_names"]
+            if isinstance(names, int) and not 0 < names <= MOST_NUMBERED:
+                raise ValueError
             values |= {
                 "preparation": Preparation(how, **arrays),
                 "class_names": tuple(values["class_names"]),
                 "feature_names": tuple(map(str, range(names))) if isinstance(names, int) else tuple(names),
             }
-            return cls(**values)
+            card = cls(**values)
+            sizes = {len(card.feature_names)} | {len(row) for row in arrays.values()}
+            if len(sizes) > 1 or len(arrays) != (2 if how == "standard" else 0) or not card.class_names:
+                raise ValueError
+            return card
         except RunError:
             raise
-        except (ValueError, KeyError, TypeError, AttributeError):
+        except OSError as error:
+            raise RunError(f"{path} cannot be read: {error.strerror}.") from None
+        except (ValueError, TypeError):
             raise RunError(f"{path} is damaged; train again to get a run that can be used.") from None

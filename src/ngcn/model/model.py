@@ -13,14 +13,15 @@ from safetensors.torch import load as read_tensors
 from safetensors.torch import save as write_tensors
 from torch import Tensor
 
-from ngcn.config import FILE_SETTINGS, Config
+from ngcn.config import FILE_SETTINGS, STRUCTURE, Config
 from ngcn.data.catalog import is_path
 from ngcn.errors import GraphError, ModelError, RunError
-from ngcn.files import atomic, write_text
-from ngcn.graph import Graph, load_for_model
+from ngcn.files import atomic, read_bytes, write_text
+from ngcn.graph import Graph, load_for_model, need_graph
 from ngcn.model.card import Card
+from ngcn.model.size import check_size
 from ngcn.nn import Network, build_network
-from ngcn.ops import Features, Operator, normalize
+from ngcn.ops import Features, Operator, Operators
 from ngcn.registry import CUSTOM, title_of
 from ngcn.scoring import probabilities, scores
 
@@ -58,13 +59,13 @@ class Model:
         """A model with fresh parameters, drawn from torch's default generator; or one around a network of your own."""
         features, classes = len(card.feature_names), len(card.class_names)
         if network is None:
-            structure = ("powers", "replicas", "classifier", "hidden", "layers", "dropout")
+            check_size(config, features, classes)
             network = build_network(
                 config.model,
                 features,
                 classes,
                 multilabel=card.multilabel,
-                **{name: getattr(config, name) for name in structure},
+                **{name: getattr(config, name) for name in STRUCTURE},
             )
         elif (network.features, network.classes) != (features, classes):
             raise ModelError(
@@ -92,14 +93,14 @@ class Model:
     def multilabel(self) -> bool:
         return self.card.multilabel
 
-    def inputs(self, graph: Graph, *, directed: bool = False) -> tuple[Operator, Features]:
+    def inputs(self, graph: Graph, *, directed: bool = False) -> tuple[Operator | Operators, Features]:
         """Â and X of a graph, normalised and prepared as in training; ``directed`` keeps the direction of edges."""
-        if graph.features.shape[1] != len(self.feature_names):
+        if need_graph(graph).features.shape[1] != len(self.feature_names):
             raise GraphError(
                 f"The graph {graph.name!r} has {graph.features.shape[1]} features, but the model was trained with "
                 f"{len(self.feature_names)}; they must be the same, in the same order."
             )
-        A_hat = normalize(graph.adjacency, self.network.normalization, directed=directed)
+        A_hat = self.network.operator(graph.adjacency, directed=directed)
         return A_hat, Features(self.card.preparation(graph.features))
 
     def forward(self, graph: Graph, *, directed: bool = False) -> Forward:
@@ -124,6 +125,38 @@ class Model:
             return (p > 0.5).astype(int)
         return np.array(self.class_names, dtype=object)[p.argmax(axis=1)]
 
+    def predict_set(self, graph: Graph, rows: np.ndarray | None = None, *, coverage: float = 0.9) -> np.ndarray:
+        """The classes that a node may have, ``(rows, classes)`` booleans: the true one is among them with probability
+        ``coverage``, and the most probable one always is. See :class:`~ngcn.nn.calibration.Calibration`.
+
+        This holds for nodes that are like the validation nodes. Few validation nodes make it less exact.
+        """
+        if not 0 < coverage < 1:
+            raise ModelError(f"coverage must be above 0 and below 1, such as 0.9, not {coverage!r}.")
+        calibration = self.network.calibration
+        if not len(calibration.conformal):
+            why = (
+                "it is multi-label"
+                if self.multilabel
+                else "it was trained without enough validation nodes, or by the recipe paper or kipf"
+            )
+            raise ModelError(f"This model has no prediction sets: {why}.")
+        p = self.predict_proba(graph, rows)
+        return (p >= calibration.least_probability(coverage)) | (p == p.max(axis=1, keepdims=True))
+
+    @torch.no_grad()
+    def disagreement(self, graph: Graph, rows: np.ndarray | None = None) -> np.ndarray | None:
+        """The share of the towers, by weight, that predict another class than all of them together, ``(rows,)``; None
+        for multi-label, and where towers have no weights."""
+        network = self.network.eval()
+        m = network.classifier.weights()
+        if m is None or len(m) < 2 or self.multilabel:
+            return None
+        A_hat, X = self.inputs(graph)
+        Z = network.towers(A_hat, X, None if rows is None else torch.from_numpy(rows))
+        other = Z.argmax(dim=2) != network.combine(Z).argmax(dim=1)[:, None]
+        return (other.to(m.dtype) @ m).numpy()
+
     @torch.no_grad()
     def evaluate(self, graph: Graph, *splits: str) -> dict[str, dict[str, float]]:
         """All scores by name on each of these splits: train, val or test. Empty for a split without nodes."""
@@ -133,8 +166,8 @@ class Model:
             found[split] = scores(forward(rows).cpu(), torch.from_numpy(graph.labels)[rows]) if len(rows) else {}
         return found
 
-    def scale_weights(self) -> dict[int, float] | None:
-        """How much each power of Â counts; None where powers have no weights."""
+    def scale_weights(self) -> dict[int | str | None, float] | None:
+        """How much each power of Â counts, in a mixed network each kind of tower; None where they have no weights."""
         return self.network.scale_weights()
 
     def read_graph(self, path: str, *, edges: str | None = None, feature_table: str | None = None) -> Graph:
@@ -150,8 +183,9 @@ class Model:
         return graph
 
     def state(self) -> dict[str, Tensor]:
-        """The tensors to store."""
-        return {name: value.detach().cpu().contiguous() for name, value in self.network.state_dict().items()}
+        """The tensors to store; no empty ones, which old versions of safetensors cannot read."""
+        stored = {name: value for name, value in self.network.state_dict().items() if value.numel()}
+        return {name: value.detach().cpu().contiguous() for name, value in stored.items()}
 
     def write_weights(self, path: Path) -> str:
         """Write the tensors and return their checksum."""
@@ -171,22 +205,28 @@ class Model:
             checksum: what :meth:`write_weights` returned; not compared if None.
         """
         try:
-            content = path.read_bytes()
+            content = read_bytes(path)
             if checksum is not None and sha256(content).hexdigest() != checksum:
                 raise RunError(
                     f"{path} is damaged: its checksum is not that of the file that training wrote; train again."
                 )
             tensors = read_tensors(content)
+            if not all(value.is_floating_point() and value.isfinite().all() for value in tensors.values()):
+                raise RuntimeError
             if TABLE in tensors:
+                if tensors[TABLE].shape != (card.nodes, len(card.class_names)):
+                    raise RuntimeError
                 return FittedBaseline(tensors[TABLE], config, card)
+            if config.is_baseline:
+                raise RuntimeError
             if config.model == CUSTOM and network is None:
                 raise ModelError(f"{path} holds the weights of a network of your own; pass that network as `network`.")
             model = cls.build(card, config, network)
-            model.network.load_state_dict(tensors)
+            model.network.load_state_dict(model.network.calibration.complete(tensors))
             return model
         except OSError as error:
             raise RunError(f"The weights {path} cannot be read: {error.strerror}.") from None
-        except (SafetensorError, RuntimeError):
+        except (SafetensorError, RuntimeError, KeyError, TypeError):  # KeyError: a type that torch does not know
             raise RunError(
                 f"{path} is damaged, or does not belong to a {title_of(config.model)} with these settings; train again."
             ) from None
@@ -209,7 +249,7 @@ class Model:
                     "; a run folder is opened with Run.open(folder).model()" if name == "weights.safetensors" else ""
                 )
                 raise RunError(f"{folder} holds no model: it has no {name}{remedy}.")
-        card, config = Card.read(folder / "graph.json"), Config.from_file(folder / "config.yaml")
+        card, config = Card.read(folder / "graph.json"), Config.of_run(folder / "config.yaml")
         return cls.read_weights(folder / "weights.safetensors", card, config, network=network)
 
     def __repr__(self) -> str:
@@ -234,7 +274,7 @@ class FittedBaseline(Model):
         )
 
     def forward(self, graph: Graph, *, directed: bool = False) -> Forward:
-        if graph.fingerprint() != self.card.fingerprint:
+        if need_graph(graph).fingerprint() != self.card.fingerprint:
             raise ModelError(
                 f"{title_of(self.config.model)} can only predict the graph that it was fitted on, {self.card.name!r}, "
                 f"and {graph.name!r} is another; fit it on that graph, or train a network."
@@ -245,6 +285,9 @@ class FittedBaseline(Model):
 
     def scale_weights(self) -> None:
         """A baseline has no powers."""
+
+    def disagreement(self, graph: Graph, rows: np.ndarray | None = None) -> None:
+        """A baseline has no towers."""
 
     def state(self) -> dict[str, Tensor]:
         return {TABLE: self.table}

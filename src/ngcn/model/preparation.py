@@ -8,7 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.config import Config
+from ngcn.errors import GraphError
 from ngcn.graph import Graph
+from ngcn.memory import check_memory
 from ngcn.ops import bag_of_words, normalize_rows
 from ngcn.registry import MODELS, load
 
@@ -37,17 +39,17 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     """The preparation that the config asks for, with auto resolved for this graph.
 
     auto is a bag of words for sparse and for 0/1 features, else standardisation. Sparse features with negative entries
-    stay as they are: they are no bag, and standardisation would make them dense. Where nodes have many features, the
-    rows of a bag have length 1, because a sum of 1 would leave little of each entry.
+    stay as they are: they are no bag, and standardisation would make them dense. The rows of a bag have length 1; in
+    the paper's recipe they sum to 1, unless nodes have many features: that would leave little of each entry.
 
     Standardisation takes mean and standard deviation over all nodes but the validation and test nodes, which may belong
     to graphs that training must not see. It skips 0/1 columns, where a rare 1 would become a large number.
     """
     X, how = graph.features, config.features
     if how == "auto" and _is_sparse(X):
-        how = _bag(X) if X.min() >= 0 else "none"
+        how = _bag(X, config) if X.min() >= 0 else "none"
     elif how == "auto":
-        how = _bag(X) if _is_zero_one(X) else "standard"
+        how = _bag(X, config) if _is_zero_one(X) else "standard"
     if how != "standard":
         return Preparation(how)
     dense, seen = _dense(X), ~(graph.val | graph.test)
@@ -76,7 +78,9 @@ def _is_zero_one(features: Any) -> bool:
     return bool(((values == 0) | (values == 1)).all())
 
 
-def _bag(features: Any) -> str:
+def _bag(features: Any, config: Config) -> str:
+    if config.recipe not in (None, "paper"):
+        return "unit"
     entries = features.nnz if sp.issparse(features) else np.count_nonzero(features)
     return "unit" if entries > LONG_ROWS * features.shape[0] else "bag"
 
@@ -88,4 +92,8 @@ def _unit(features: Any) -> Any:
 
 
 def _dense(features: Any) -> np.ndarray:
-    return features.toarray() if sp.issparse(features) else features
+    if not sp.issparse(features):
+        return features
+    needed = 4 * features.shape[0] * features.shape[1]
+    check_memory(needed, "Standardising sparse features", "use `features='unit'`, or another of its values", GraphError)
+    return features.toarray()

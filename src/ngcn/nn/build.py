@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from ngcn.checks import choice
+from ngcn.checks import choice, parts
 from ngcn.errors import ConfigError
+from ngcn.nn.mixed import Mix
 from ngcn.nn.network import Network
 from ngcn.registry import CUSTOM, MODELS, SHARED, load
 
@@ -21,12 +23,16 @@ def build_network(
     hidden: int = 16,
     layers: int | None = None,
     dropout: float = 0.5,
+    drop_nodes: float = 0.0,
     multilabel: bool = False,
+    bias: bool = False,
+    shared_mask: bool = False,
+    mix: Sequence[str] | None = None,
 ) -> Network:
     """The network that a name of :data:`ngcn.registry.MODELS` stands for; None takes the model's default.
 
     A tower has `layers` layers. All have `hidden` outputs but the last, which has one per class; DCNN's single layer
-    has `hidden` outputs, as in the paper.
+    has `hidden` outputs, as in the paper. `mix` has the parts of a mixed network.
 
     Example:
         >>> build_network("gcn", features=1433, classes=7).tower_powers
@@ -41,8 +47,12 @@ def build_network(
     layers = defaults["layers"] if layers is None else layers
     if spec.hidden_outputs and layers != 1:
         raise ConfigError(f"{spec.title} has one layer, not {layers}; with more it is ngcn.")
+    graph_model: Any = load(spec.graph_model)
+    if graph_model is Mix:
+        graph_model = Mix(parts("mix", mix or defaults["mix"]))
+        powers = graph_model.powers
     return Network(
-        load(spec.graph_model),
+        graph_model,
         features,
         classes,
         powers=defaults["powers"] if powers is None else powers,
@@ -50,6 +60,9 @@ def build_network(
         widths=(hidden,) if spec.hidden_outputs else (*[hidden] * (layers - 1), classes),
         classifier=classifier or defaults["classifier"],
         dropout=dropout,
+        drop_nodes=drop_nodes,
         multilabel=multilabel,
         normalization=spec.normalization,
+        bias=bias,
+        shared_mask=shared_mask,
     )

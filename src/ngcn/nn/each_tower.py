@@ -46,9 +46,16 @@ class EachTower:
     make: Callable[[int, int], nn.Module]
 
     def __call__(
-        self, powers: tuple[int, ...], replicas: int, widths: tuple[int, ...], dropout: float, activation: Activation
+        self,
+        powers: tuple[int, ...],
+        replicas: int,
+        widths: tuple[int, ...],
+        dropout: float,
+        activation: Activation,
+        bias: bool = False,
     ) -> nn.ModuleDict:
-        """The towers of each power. :class:`~ngcn.Network` applies `activation` to their outputs."""
+        """The towers of each power. :class:`~ngcn.Network` applies `activation` to their outputs; a layer of your own
+        decides by itself whether it has a bias."""
 
         def tower() -> Tower:
             return Tower([self.make(width_in, width_out) for width_in, width_out in pairwise(widths)], dropout)

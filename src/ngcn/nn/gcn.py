@@ -18,14 +18,15 @@ class GCN(GraphModel):
 
     .. math:: Z \leftarrow \sigma(\hat{A}^{k} \, \mathrm{drop}(Z) \, W^{(i)}), \quad i = 1 \dots L
 
-    :math:`\sigma` is ReLU, and in the last layer the activation function of the classifier.
+    :math:`\sigma` is ReLU, and in the last layer the activation function of the classifier. With ``bias``, a learned
+    row is added before it.
 
     Arguments and shapes are those of :class:`GraphModel`.
     """
 
     def build(self, widths: tuple[int, ...]) -> None:
         self.layers = nn.ModuleList(
-            GraphConvolution(self.powers, self.replicas, width_in, width_out, shared_input=i == 0)
+            GraphConvolution(self.powers, self.replicas, width_in, width_out, shared_input=i == 0, bias=self.bias)
             for i, (width_in, width_out) in enumerate(pairwise(widths))
         )
 

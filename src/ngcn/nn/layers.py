@@ -60,16 +60,23 @@ class TowerWeights(nn.Module):
 class GraphConvolution(nn.Module):
     r"""One graph convolution of every tower: :math:`\hat{A}^{k_t} Z_t W_t`, the narrower side propagated.
 
-    Of X it is always :math:`X W_t`. Arguments and shapes are those of :class:`TowerWeights`.
+    Of X it is always :math:`X W_t`. With ``bias``, a row :math:`b_t` is added to all rows, ``(powers, 1, replicas *
+    width_out)``. Other arguments and shapes are those of :class:`TowerWeights`.
     """
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, bias: bool = False, **kwargs: Any) -> None:
         super().__init__()
-        self.linear = TowerWeights(*args, **kwargs)
+        self.linear = linear = TowerWeights(*args, **kwargs)
+        columns = linear.replicas * linear.width_out
+        self.bias = nn.Parameter(torch.zeros(len(linear.powers), 1, columns)) if bias else None
 
     def forward(
         self, A_hat: Operator, Z: Input, dropout: Dropout, reach: Reach
     ) -> Float[Tensor, "powers nodes columns_out"]:
+        Z = self._convolve(A_hat, Z, dropout, reach)
+        return Z if self.bias is None else Z.add_(self.bias)
+
+    def _convolve(self, A_hat: Operator, Z: Input, dropout: Dropout, reach: Reach) -> Tensor:
         linear = self.linear
         if linear.width_in < linear.width_out and not isinstance(Z, Features):
             return linear(propagate(A_hat, Z, linear.powers, reach), dropout, reach.after_layer)

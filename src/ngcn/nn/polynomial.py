@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
+from collections.abc import Mapping
 from itertools import pairwise
 
 import torch
@@ -28,6 +29,7 @@ class Polynomial(GraphModel):
 
     def build(self, widths: tuple[int, ...]) -> None:
         self.weights = nn.ParameterList()
+        self.biases = nn.ParameterList(torch.zeros(width) for width in widths[1:] if self.bias)
         for width_in, width_out in pairwise(widths):
             bound = math.sqrt(6 / (width_in + width_out))
             self.weights.append(torch.empty(width_in, self.matrices * width_out).uniform_(-bound, bound))
@@ -41,6 +43,9 @@ class Polynomial(GraphModel):
             )
         return (None,)
 
+    def tower(self, tensors: Mapping[str, Tensor], t: int) -> list[Tensor]:
+        return [tensors[name] for name, _ in self.named_parameters()]
+
     @abstractmethod
     def polynomial(self, A_hat: Operator, Y: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes width"]:
         """:math:`p(\\hat{A}, Y)`."""
@@ -49,9 +54,11 @@ class Polynomial(GraphModel):
         self, A_hat: Operator, X: Features, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows 1 width"]:
         rate = self.dropout if self.training else 0.0
-        Z = self.polynomial(A_hat, X.times(self.weights[0][None], replicas=1, dropout=Dropout.draw(rate))[0])
-        for W in self.weights[1:]:
-            Z = self.polynomial(A_hat, relu_dropout(Z[None], Dropout.draw(rate))[0] @ W)
+        Z: Tensor = X.times(self.weights[0][None], replicas=1, dropout=Dropout.draw(rate))[0]
+        for i, _ in enumerate(self.weights):
+            Z = relu_dropout(Z[None], Dropout.draw(rate))[0] @ self.weights[i] if i else Z
+            Z = self.polynomial(A_hat, Z)
+            Z = Z + self.biases[i] if self.bias else Z
         return self.activation(Z if rows is None else Z[rows])[:, None]
 
 

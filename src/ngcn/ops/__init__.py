@@ -1,9 +1,10 @@
 """Sparse operators: normalisation, products with powers of Â, sparse features, dropout; compiled on the CPU."""
 
+from ngcn.ops.average import propagate_average
 from ngcn.ops.backend import use_reference
 from ngcn.ops.dropout import NONE, Dropout, drawing_from
 from ngcn.ops.features import Features
-from ngcn.ops.normalize import bag_of_words, normalize, normalize_rows, rescaled_laplacian, undirected
+from ngcn.ops.normalize import Operators, bag_of_words, normalize, normalize_rows, rescaled_laplacian, undirected
 from ngcn.ops.operator import Operator, Power, propagate
 from ngcn.ops.reach import Reach
 from ngcn.ops.rows import l2_normalize, select_rows
@@ -15,6 +16,7 @@ __all__ = [
     "Dropout",
     "Features",
     "Operator",
+    "Operators",
     "Power",
     "Reach",
     "Workspace",
@@ -24,6 +26,7 @@ __all__ = [
     "normalize",
     "normalize_rows",
     "propagate",
+    "propagate_average",
     "relu_dropout",
     "relu_normalize_dropout",
     "rescaled_laplacian",

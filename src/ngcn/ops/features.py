@@ -14,8 +14,9 @@ from ngcn.ops._checks import FLOATS, checked, checked_reach
 from ngcn.ops.backend import backend
 from ngcn.ops.dropout import NONE, Dropout
 from ngcn.ops.reach import Reach
+from ngcn.ops.towers import relu_dropout
 
-DENSE_FROM = 0.5  # fraction of non-zeros from which on a dense product is faster, measured by benchmarks/dense.py
+DENSE_FROM = 0.3  # fraction of non-zeros from which on a dense product is faster, measured by benchmarks/dense.py
 
 
 class Features:
@@ -81,13 +82,49 @@ class Features:
         reach = checked_reach("X", reach, len(W), self.shape[0])
         W = checked("W", W, (None, self.shape[1], None), FLOATS[self.matrix.dtype])
         if self.dense_is_faster and dropout.keep == NONE.keep:
-            tensors = self.cache.setdefault("dense tensors", {})
-            if W.device not in tensors:
-                tensors[W.device] = Features.dense(self, W.device)
-            return tensors[W.device] @ W
+            return _times(self._dense_tensor(W.device), W)
         result: Tensor = backend(W).features_times(self, W, replicas, dropout, reach)
         return result
+
+    def with_shared_mask(self, dropout: Dropout) -> SharedMask:
+        """drop(X) with one mask for all towers, for features of which a dense product is faster."""
+        return SharedMask(self, dropout)
+
+    def _dense_tensor(self, device: torch.device) -> Tensor:
+        tensors: dict[torch.device, Tensor] = self.cache.setdefault("dense tensors", {})
+        if device not in tensors:
+            tensors[device] = Features.dense(self, device)  # a subclass may give another one to others
+        return tensors[device]
 
     def __repr__(self) -> str:
         kind = "dense" if self.dense_is_faster else "sparse"
         return f"Features(nodes={self.shape[0]}, features={self.shape[1]}, entries={self.matrix.nnz}, {kind})"
+
+
+class SharedMask(Features):
+    """Features that have been through dropout, the same for all towers; products draw no masks of their own."""
+
+    def __init__(self, X: Features, dropout: Dropout) -> None:
+        vars(self).update(vars(X))
+        self.original, self.dropout = X, dropout
+        self.masked: dict[torch.device, Tensor] = {}
+
+    def times(
+        self,
+        W: Float[Tensor, "powers features columns"],
+        replicas: int,
+        dropout: Dropout = NONE,
+        reach: Reach | None = None,
+    ) -> Float[Tensor, "powers nodes columns"]:
+        """As :meth:`Features.times`, with the mask that is drawn already in place of ``dropout``."""
+        if W.device not in self.masked:
+            X = self.original._dense_tensor(W.device)
+            mask = relu_dropout(torch.ones_like(X)[None], self.dropout)[0]  # 0, or 1 / the probability of keeping
+            self.masked[W.device] = X * mask
+        return _times(self.masked[W.device], W)
+
+
+def _times(X: Tensor, W: Tensor) -> Tensor:
+    """One product for all powers: torch would copy X for each if it broadcast it."""
+    columns = X @ W.transpose(0, 1).flatten(1)
+    return columns.unflatten(1, (len(W), -1)).transpose(0, 1).contiguous()

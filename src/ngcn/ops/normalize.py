@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,7 +11,8 @@ from scipy.sparse.linalg import eigsh
 from ngcn.errors import ConfigError
 from ngcn.ops.operator import Operator
 
-Normalization = Literal["symmetric", "row", "laplacian"]
+Normalization = Literal["symmetric", "row", "laplacian", "walk", "in", "out"]
+SYMBOLS = {"symmetric": "Â", "row": "Â_row", "laplacian": "L", "walk": "P", "in": "P_in", "out": "P_out"}
 
 
 def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, directed: bool = False) -> Operator:
@@ -24,7 +25,9 @@ def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, dire
     Args:
         adjacency: ``(nodes, nodes)`` edge weights, 0 or more.
         how: ``"symmetric"`` for GCN and N-GCN; ``"row"``, the transition matrix of a random walk, for SAGE and DCNN;
-            ``"laplacian"`` for Chebyshev filters, see :func:`rescaled_laplacian`.
+            ``"laplacian"`` for Chebyshev filters, see :func:`rescaled_laplacian`. Without self-loops: ``"walk"``, the
+            mean over neighbours; ``"in"`` and ``"out"``, the mean over the sources of the edges into a node and over
+            the targets of those out of it.
         directed: keep the direction of edges. By default an edge counts both ways, with the larger of the two weights.
 
     Example:
@@ -33,13 +36,15 @@ def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, dire
         array([[0.5, 0.5],
                [0.5, 0.5]], dtype=float32)
     """
-    if how not in ("symmetric", "row", "laplacian"):
-        raise ConfigError(f"The adjacency can be normalised symmetric, row or laplacian, not {how!r}.")
+    if how not in SYMBOLS:
+        raise ConfigError(f"The adjacency can be normalised {', '.join(SYMBOLS)}, not {how!r}.")
     if how == "laplacian":
         if directed:
             raise ConfigError("The laplacian normalisation needs undirected edges; leave `directed` out.")
         return rescaled_laplacian(adjacency)
     A = sp.csr_array(adjacency, dtype=np.float64)
+    if how in ("walk", "in", "out"):
+        return _mean_over_neighbours(A.T.tocsr() if how == "in" else A if directed or how == "out" else A.maximum(A.T))
     if not directed:
         A = A.maximum(A.T).tocsr()
     A = A - sp.diags_array(A.diagonal()) + sp.eye_array(A.shape[0])
@@ -50,6 +55,40 @@ def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, dire
     else:
         A = sp.diags_array(1 / degree) @ A
     return Operator(sp.csr_array(A, dtype=np.float32), symmetric=how == "symmetric" and not directed)
+
+
+def _mean_over_neighbours(A: sp.csr_array) -> Operator:
+    """:math:`D^{-1} A` without self-loops; the row of a node without neighbours is 0."""
+    A = sp.csr_array(A - sp.diags_array(A.diagonal()))
+    A.eliminate_zeros()
+    degree = A.sum(axis=1)
+    scale = np.divide(1.0, degree, out=np.zeros(len(degree)), where=degree > 0)
+    return Operator(sp.csr_array(sp.diags_array(scale) @ A, dtype=np.float32))
+
+
+class Operators(dict[str, Operator]):
+    """The operators of a graph by the name of their normalisation, each made when it is first asked for.
+
+    Example:
+        >>> A = Operators(sp.csr_array(np.array([[0.0, 1.0], [0.0, 0.0]])))
+        >>> A["walk"].matrix.toarray(), A["in"].matrix.toarray()
+        (array([[0., 1.],
+               [1., 0.]], dtype=float32), array([[0., 0.],
+               [1., 0.]], dtype=float32))
+    """
+
+    def __init__(self, adjacency: sp.csr_array, *, directed: bool = False) -> None:
+        super().__init__()
+        self.adjacency, self.directed = adjacency, directed
+
+    def __missing__(self, how: str) -> Operator:
+        self[how] = normalize(self.adjacency, cast(Normalization, how), directed=self.directed)
+        return self[how]
+
+    @property
+    def matrix(self) -> sp.csr_array:
+        """All links, whatever their direction."""
+        return self["symmetric"].matrix
 
 
 def rescaled_laplacian(adjacency: sp.csr_array) -> Operator:

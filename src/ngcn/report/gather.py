@@ -26,6 +26,7 @@ UNCERTAIN = 20  # nodes in the list of the least certain
 EXPLAINED = 200  # nodes to explain in full by default
 EXPLAINED_ENTRIES = 12_000_000  # the limit of (nodes to explain) x (entries of Â); more would take minutes
 CURVE_POINTS = 300
+REFERENCES = {"majority": "Majority class", "regression": "Logistic regression on the features"}
 
 
 def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[str], None]) -> dict[str, Any]:
@@ -34,8 +35,9 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
     on_progress("predicting")
     with torch.no_grad():
         Z = explainer.network.towers(explainer.A_hat, explainer.X)
-        predicted = explainer.probabilities(explainer.network.classifier(Z))
-    votes, p = explainer.contributions(Z, predicted.argmax(dim=1)).numpy(), predicted.numpy()
+        logits, calibrated = explainer.network.classifier(Z), explainer.network.combine(Z)
+        p, before = (explainer.probabilities(of).numpy() for of in (calibrated, logits))
+        votes = explainer.contributions(Z, calibrated.argmax(dim=1)).numpy()
     confidence = np.maximum(p, 1 - p).mean(axis=1) if graph.multilabel else p.max(axis=1)
     if explain is None:
         explain = min(EXPLAINED, max(UNCERTAIN, EXPLAINED_ENTRIES // (graph.nodes + graph.adjacency.nnz)))
@@ -53,9 +55,9 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
     x, y = project(hidden[on_map]).T
     return {
         **_summary(run, graph),
-        "curves": _curves(run),
+        "curves": _curves(run, len(explainer.network.tower_powers)),
         "scales": _scales(run, explainer, votes),
-        "quality": quality(graph, p),
+        "quality": quality(graph, p, None if torch.equal(logits, calibrated) else before),
         "classes": list(graph.class_names),
         "powers": list(explainer.towers),
         "score_is": explainer.score_is,
@@ -100,16 +102,22 @@ def _nodes(graph: Graph, shown: np.ndarray, p: np.ndarray, confidence: np.ndarra
 def _summary(run: Run, graph: Graph) -> dict[str, Any]:
     config, settings = run.config, run.config.to_dict()
     results = {seed: run.scores(seed) for seed in run.seeds}
-    best, model = results[run.best_seed], title_of(config.model, config.recipe)
+    best, found = results[run.best_seed], run.summary().get("references") or {}
+    split = "test" if best["test_scores"] else "val"
+    references = {title: found[key][split] for key, title in REFERENCES.items() if key in found}
     return {
-        "title": f"{model} on {graph.name}",
-        "model": model,
+        "title": f"{title_of(config.model, config.recipe)} on {graph.name}",
+        "model": title_of(config.model),
         **{name: getattr(config, name) for name in ("classifier", "recipe", "replicas")},
         "version": __version__,
         "command": f"ngcn explain {shlex.quote(str(run.folder))} --node",
         "metric": METRICS[best["metric"]],
         "best_seed": run.best_seed,
-        "scores": [_scores(name, best, list(results.values())) for name in best["val_scores"]],
+        "scores": [
+            _scores(name, best, list(results.values())) | {"references": [of.get(name) for of in references.values()]}
+            for name in dict.fromkeys((best["metric"], *best["val_scores"]))
+        ],
+        "references": list(references),
         "seeds": [
             {key: r[key] for key in ("seed", "val", "test", "best_step", "steps", "seconds", "status", "stopped")}
             for r in results.values()
@@ -144,11 +152,13 @@ def _plain(value: Any) -> str:
     return ", ".join(map(str, value)) if isinstance(value, list | tuple) else f"{value}"
 
 
-def _curves(run: Run) -> list[dict[str, Any]]:
+def _curves(run: Run, towers: int) -> list[dict[str, Any]]:
     """Loss and score by step for every seed, thinned to a few hundred points that keep the best step."""
     curves = []
     for seed in run.seeds:
         history, best = run.history(seed), run.scores(seed)["best_step"]
+        if run.config.recipe == "independent":  # its loss is a sum over towers, but not its validation loss
+            history["loss"] = [loss / towers for loss in history["loss"]]
         steps = len(history["val"])
         every = -(-steps // CURVE_POINTS)
         kept = [i for i in range(1, steps + 1) if i % every == 0 or i in (1, best, steps)]
@@ -158,8 +168,9 @@ def _curves(run: Run) -> list[dict[str, Any]]:
 
 
 def _scales(run: Run, explainer: Explainer, votes: np.ndarray) -> dict[str, Any]:
-    """The weight of each power; without weights, its mean contribution over all nodes."""
-    weights = explainer.network.scale_weights()
+    """The weight and the validation score of the towers of each power, or kind and power; without weights, their mean
+    contribution over all nodes."""
+    weights, towers = explainer.network.scale_weights(), run.scores(run.best_seed).get("towers")
     means = run.summary()["scale_weights"]
     value = dict(zip(explainer.towers, votes.mean(axis=0), strict=True)) if weights is None else weights
     return {
@@ -167,6 +178,7 @@ def _scales(run: Run, explainer: Explainer, votes: np.ndarray) -> dict[str, Any]
         "powers": list(value),
         "value": [round(float(w), 4) for w in value.values()],
         "mean": [round(w, 4) for w in means] if means and run.config.seeds > 1 else None,
+        "val": [row["val"] for row in towers] if towers else None,
     }
 
 

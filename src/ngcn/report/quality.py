@@ -12,26 +12,26 @@ BINS = 10
 MATRIX_CLASSES = 20  # a larger confusion matrix is unreadable
 
 
-def quality(graph: Graph, probabilities: np.ndarray) -> dict[str, Any]:
+def quality(graph: Graph, probabilities: np.ndarray, before: np.ndarray | None = None) -> dict[str, Any]:
     """Confusion matrix (single-label, up to 20 classes), scores by class and reliability, on the test nodes, or on the
-    validation nodes if there are no test nodes."""
+    validation nodes if there are no test nodes; ``before`` are the probabilities before calibration, if there was one.
+    """
     split = "test" if graph.test.any() else "val"
     mask = getattr(graph, split)
     p, labels = probabilities[mask], graph.labels[mask]
     if graph.multilabel:
         predicted, true, matrix = p > 0.5, labels > 0, None
-        confidence, correct = p.ravel(), true.ravel()
     else:
         every, named = np.arange(graph.classes), p.argmax(axis=1)
         predicted, true = named[:, None] == every, labels[:, None] == every
         matrix = (true.astype(int).T @ predicted).tolist() if graph.classes <= MATRIX_CLASSES else None
-        confidence, correct = p.max(axis=1), named == labels
     return {
         "split": split,
         "nodes": int(mask.sum()),
         "confusion": matrix,
         "by_class": _by_class(predicted, true),
-        "reliability": reliability(confidence, correct),
+        "reliability": _reliability(p, labels),
+        "before": None if before is None else _reliability(before[mask], labels),
     }
 
 
@@ -42,6 +42,12 @@ def _by_class(predicted: np.ndarray, true: np.ndarray) -> list[list[float | int 
         [nodes, round(hits / named, 4) if named else None, round(hits / nodes, 4) if nodes else None]
         for hits, named, nodes in counts
     ]
+
+
+def _reliability(p: np.ndarray, labels: np.ndarray) -> dict[str, Any]:
+    if labels.ndim == 2:  # multi-label: every class of every node is a prediction by itself
+        return reliability(p.ravel(), labels.ravel() > 0)
+    return reliability(p.max(axis=1), p.argmax(axis=1) == labels)
 
 
 def reliability(confidence: np.ndarray, correct: np.ndarray) -> dict[str, Any]:

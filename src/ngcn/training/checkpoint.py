@@ -6,6 +6,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
 import torch
@@ -52,29 +53,36 @@ class State:
         tensors = {"random": self.generator.get_state(), "history": torch.tensor(self.history, dtype=torch.float64)}
         tensors |= {f"network.{name}": value for name, value in self.network.state_dict().items()}
         tensors |= {f"best.{name}": value for name, value in self.selection.parameters.items()}
+        tensors |= {f"selection.{name}": value for name, value in self.selection.tensors().items()}
         for name, moments in self.optimizer.moments.items():
             tensors |= {f"adam.{i}.{name}": value for i, value in enumerate(moments)}
         tensors = {name: value.cpu().contiguous() for name, value in tensors.items()}
         numbers = {"best_step": self.selection.step, "best_val": self.selection.score, "seconds": self.seconds}
+        metadata = {name: repr(value) for name, value in numbers.items()}
+        metadata["sha256"] = _checksum(tensors, metadata)
         with atomic(path) as temporary:
-            temporary.write_bytes(save(tensors, metadata={name: repr(value) for name, value in numbers.items()}))
+            temporary.write_bytes(save(tensors, metadata=metadata))
 
     def load(self, path: Path) -> None:
         """Continue where the checkpoint at ``path`` was written, random numbers included."""
         device = self.network.device
         try:
             with safe_open(path, framework="pt", device=str(device)) as file:
-                tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+                # Copies: torch rounds differently where the memory of a tensor is not aligned
+                tensors = {name: file.get_tensor(name).clone() for name in file.keys()}  # noqa: SIM118
                 numbers = dict(file.metadata() or {})
+            if numbers.pop("sha256", None) != _checksum(tensors, numbers):
+                raise ValueError
             self.network.load_state_dict(_part(tensors, "network."))
             steps, means, squares = (_part(tensors, f"adam.{i}.") for i in range(3))
             self.optimizer.moments = {name: (steps[name], means[name], squares[name]) for name in steps}
             self.selection.parameters = _part(tensors, "best.")
+            self.selection.load(_part(tensors, "selection."))
             self.selection.step, self.selection.score = int(numbers["best_step"]), float(numbers["best_val"])
             self.seconds = float(numbers["seconds"])
             self.history = [(row[0], row[1], row[2]) for row in tensors["history"].tolist()]
             self.generator.set_state(tensors["random"].cpu())
-        except (SafetensorError, KeyError, IndexError, RuntimeError, ValueError):
+        except (SafetensorError, KeyError, IndexError, RuntimeError, ValueError, TypeError):
             raise RunError(
                 f"The checkpoint {path} is damaged, or of another graph or version; delete it to start this seed over."
             ) from None
@@ -96,9 +104,18 @@ class Checkpoints:
             yield
             stopped = False
         finally:
-            if self.path and (stopped or time.monotonic() - self.saved > CHECKPOINT_SECONDS):
-                self.state.save(self.path)
-                self.saved = time.monotonic()
+            if stopped or time.monotonic() - self.saved > CHECKPOINT_SECONDS:
+                self.save()
+
+    def save(self) -> None:
+        if self.path:
+            self.state.save(self.path)
+            self.saved = time.monotonic()
+
+
+def refit_checkpoint(path: Path) -> Path:
+    """The checkpoint of the second training of ``refit``, beside that of the first."""
+    return path.with_name("refit.safetensors")
 
 
 def steps_taken(path: Path) -> int:
@@ -106,8 +123,17 @@ def steps_taken(path: Path) -> int:
     try:
         with safe_open(path, framework="pt") as file:
             return int(file.get_slice("history").get_shape()[0])
-    except (OSError, SafetensorError):
+    except (OSError, SafetensorError, IndexError):
         return 0
+
+
+def _checksum(tensors: dict[str, Tensor], metadata: dict[str, str]) -> str:
+    """Of everything in a checkpoint: training continues from nothing that it did not write."""
+    digest = sha256(repr(sorted(metadata.items())).encode())
+    for name, value in sorted(tensors.items()):
+        digest.update(f"{name} {value.dtype} {tuple(value.shape)}".encode())
+        digest.update(value.cpu().contiguous().numpy().tobytes())
+    return digest.hexdigest()
 
 
 def _part(tensors: dict[str, Tensor], prefix: str) -> dict[str, Tensor]:

@@ -6,35 +6,41 @@ import math
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
 
-from ngcn.config import Config
+from ngcn.config import STRUCTURE, Config
 from ngcn.errors import ConfigError, TrainingError
 from ngcn.graph import Graph
-from ngcn.model import Card, Model
+from ngcn.model import Card, Model, check_size
 from ngcn.nn import Network
-from ngcn.ops import Features, Operator, Workspace, drawing_from
-from ngcn.ops.threads import threads_as_before
-from ngcn.registry import CUSTOM, RECIPES, load
-from ngcn.scoring import metric_of, scores
+from ngcn.ops import Features, Workspace, drawing_from
+from ngcn.ops.modes import own_modes
+from ngcn.ops.threads import FasterThreads, threads_as_before
+from ngcn.registry import CUSTOM, MODELS, RECIPES, load
+from ngcn.scoring import metric_of
 from ngcn.training.adam import Adam
 from ngcn.training.baseline import fit_baseline
 from ngcn.training.batches import full_batches, split_of
-from ngcn.training.checkpoint import Checkpoints, State
-from ngcn.training.order import neighbours_close
+from ngcn.training.best_steps import BestSteps, KnownSteps
+from ngcn.training.calibrate import calibrate, conformal_scores
+from ngcn.training.checkpoint import Checkpoints, State, refit_checkpoint
+from ngcn.training.order import reverse_cuthill_mckee
 from ngcn.training.recipe import Recipe
-from ngcn.training.result import Result
-from ngcn.training.selection import Step
+from ngcn.training.result import Result, tower_table
+from ngcn.training.selection import Selection, Step
 
-ONE_THREAD = 50_000  # work per step below which a second thread gains nothing (benchmarks/busy.py)
 DIVERGED = 1e3  # a loss this many times the first one does not recover
 
 
+@own_modes
 def fit(
     graph: Graph,
     config: Config,
@@ -42,6 +48,8 @@ def fit(
     *,
     network: Network | None = None,
     checkpoint: Path | None = None,
+    weights: np.ndarray | None = None,
+    selection: Selection | None = None,
     on_step: Callable[[Step], None] | None = None,
 ) -> Result:
     """Train one seed, and return the model with the parameters of its best step.
@@ -52,26 +60,38 @@ def fit(
         config: the settings.
         seed: draws the initial parameters and the dropout masks. The same seed gives the same bits.
         network: a network of your own, to be trained in place of the model that the config names.
+        weights: ``(nodes,)`` how much each node counts in the losses; None if all count the same.
+        selection: which step to keep, if not the one that the recipe keeps.
         checkpoint: a file to continue from, if it exists, and to write checkpoints to.
         on_step: called after every step; an exception stops training after a last checkpoint.
     """
     if config.is_baseline:
         return fit_baseline(graph, config, seed)
     config = for_network(config, network)
+    again = deepcopy(network) if config.refit else None
+    check_size(config, graph.features.shape[1], graph.classes, graph.nodes)
     model, generator = _initial(Card.of(graph, config), config, seed, network)
     network = model.network.to(config.device)
-    graph = neighbours_close(graph) if network.fused else graph  # pruned powers depend on the order of nodes
+    given, weight = graph, _weights(graph, config, weights)
+    if network.fused:  # pruned powers depend on the order of nodes
+        order = reverse_cuthill_mckee(graph.adjacency)  # neighbours close to each other
+        graph, weight = graph.reordered(order), None if weight is None else weight[order.copy()]
     recipe: Recipe = load(RECIPES[config.recipe].recipe)(config)
     recipe.check(network)
     A_hat, X = model.inputs(graph)
     val = split_of(graph, graph.val, config.device)
-    optimizer = Adam(network, config.lr, recipe.l2)
-    state = State(network, optimizer, generator, recipe.selection())
+    _check_metric(config, val[1])
+    val_weights = None if weight is None else weight[val[0]]
+    optimizer = Adam(network, config.lr, partial(recipe.l2, labelled=int(graph.train.sum())))
+    state = State(network, optimizer, generator, selection or recipe.selection(graph.multilabel))
+    if config.refit and not (isinstance(state.selection, BestSteps) and graph.val.any()):
+        raise ConfigError(
+            "refit needs validation nodes, and a recipe that keeps the best step: independent, standard, consistency."
+        )
     checkpoints = Checkpoints(state, checkpoint)
     with threads_as_before(), Workspace():
-        if work(graph, config) < ONE_THREAD:
-            torch.set_num_threads(1)
-        for batch in full_batches(graph, A_hat, X, config.device):
+        threads = FasterThreads(torch.get_num_threads())
+        for batch in full_batches(graph, A_hat, X, weight, config.device, step=state.step):
             if ending := _ending(state, config):
                 break
             begun = time.monotonic()
@@ -81,29 +101,72 @@ def fit(
                 loss = recipe.loss(network, batch)
             loss.backward()
             optimizer.step()
-            step = loss.item(), *_validate(network, recipe, A_hat, X, *val)
+            step = loss.item(), *_validate(recipe, state, A_hat, X, *val, val_weights)
             if ending := _divergence(state, step, config, seed):
                 break
-            state.record(step, time.monotonic() - begun)
+            seconds = time.monotonic() - begun
+            state.record(step, seconds)
+            threads.after_step(seconds)
             with checkpoints.after_step():
                 if on_step:
                     on_step(state.last_step())
+    if config.refit:
+        checkpoints.save()
+    towers = _finish(recipe, state, A_hat, X, *val, val_weights)
     network.cpu()  # where the trained model is used
-    return _result(model, state, graph, seed, *ending)
+    best_step, seconds = state.selection.step or state.step, round(state.seconds, 3)
+    outcome = dict(zip(("status", "stopped"), ending, strict=True))
+    facts = {"best_step": best_step, "steps": state.step, "seconds": seconds, "towers": towers, **outcome}
+    result = Result.of(model, graph, state.history, seed=seed, **facts)
+    if not config.refit:
+        return result
+    return _refit(result, given, state, network=again, checkpoint=checkpoint, weights=weights, on_step=on_step)
+
+
+def _refit(
+    result: Result,
+    graph: Graph,
+    state: State,
+    *,
+    checkpoint: Path | None,
+    on_step: Callable[[Step], None] | None,
+    **given: Any,
+) -> Result:
+    """Train once more, with the validation nodes as training nodes, up to the steps that they have chosen. Weights of
+    towers, calibration and validation scores are those of the first training."""
+    assert isinstance(state.selection, BestSteps)
+    everything = graph.with_split(graph.train | graph.val, np.zeros(graph.nodes, bool), graph.test)
+    second = fit(
+        everything,
+        replace(result.model.config, refit=False),
+        result.seed,
+        checkpoint=checkpoint and refit_checkpoint(checkpoint),
+        selection=KnownSteps(state.selection),
+        on_step=on_step and (lambda _: on_step(state.last_step())),  # for people, the first training counts
+        **given,
+    )
+    network, first = second.model.network, result.model.network
+    network.calibration.load_state_dict(network.calibration.complete(first.calibration.state_dict(), ""))
+    if not state.selection.whole:
+        network.classifier.load_state_dict(first.classifier.state_dict())
+    card = replace(result.model.card, preparation=second.model.card.preparation)  # it saw more nodes, too
+    model = Model(network, result.model.config, card)
+    seconds = round(result.seconds + second.seconds, 3)
+    return replace(result, model=model, test_scores=model.evaluate(graph, "test")["test"], seconds=seconds)
 
 
 def for_network(config: Config, network: Network | None) -> Config:
     """The config of a training with a network of the user's own: what it says about building one does not apply."""
     if network is None:
         return config
-    not_built: dict[str, Any] = dict.fromkeys(("classifier", "hidden", "layers", "dropout"))
-    return replace(config, model=CUSTOM, powers=network.powers, replicas=network.replicas, **not_built)
-
-
-def work(graph: Graph, config: Config) -> int:
-    """How much there is to do in a step, roughly: the non-zeros of Â and X, for every tower."""
-    features = graph.features.nnz if hasattr(graph.features, "nnz") else int((graph.features != 0).sum())
-    return config.towers * int(graph.adjacency.nnz + features)
+    if not isinstance(network, Network):
+        raise ConfigError(f"network must be a Network, not a {type(network).__name__}; see docs/extend.md.")
+    not_built: dict[str, Any] = dict.fromkeys(STRUCTURE)
+    if config.recipe == MODELS[config.model].recipe != MODELS[CUSTOM].recipe:  # that of a model which is not trained
+        default = Config(model=config.model)
+        not_built |= {name: None for name in ("l2", "patience") if getattr(config, name) == getattr(default, name)}
+        not_built["recipe"] = None
+    return replace(config, **{**not_built, "model": CUSTOM, "powers": network.powers, "replicas": network.replicas})
 
 
 def _initial(card: Card, config: Config, seed: int, network: Network | None) -> tuple[Model, torch.Generator]:
@@ -121,20 +184,64 @@ def _randomness(generator: torch.Generator, seed: int, step: int, device: str) -
     """Built-in layers draw from `generator`. Code of the user's own draws from torch's default generator: it is seeded
     for the step, so that a resumed run draws the same numbers, and restored afterwards."""
     with drawing_from(generator), torch.random.fork_rng(devices=[] if device == "cpu" else None):
-        torch.manual_seed((seed + 2654435761 * (step + 1)) % 2**32)
+        # torch.manual_seed also records a stack trace for GPUs, which takes a third of a millisecond
+        seed_all = torch.default_generator.manual_seed if device == "cpu" else torch.manual_seed
+        seed_all((seed + 2654435761 * (step + 1)) % 2**32)
         yield
 
 
 @torch.no_grad()
 def _validate(
-    network: Network, recipe: Recipe, A_hat: Operator, X: Features, rows: Tensor, labels: Tensor
+    recipe: Recipe, state: State, A_hat: Any, X: Features, rows: Tensor, labels: Tensor, weights: Tensor | None
 ) -> tuple[float, float]:
     """The validation loss and the score that selects; NaN without validation nodes."""
     if not len(rows):
         return math.nan, math.nan
-    logits = network.eval()(A_hat, X, rows)
-    score = scores(logits, labels)[metric_of(labels.ndim == 2)]
-    return recipe.validation_loss(network, logits, labels).item(), score
+    Z = state.network.eval().towers(A_hat, X, rows)
+    return recipe.validate(state.selection, state.step + 1, state.network, Z, labels, weights)
+
+
+@torch.no_grad()
+def _finish(
+    recipe: Recipe, state: State, A_hat: Any, X: Features, rows: Tensor, labels: Tensor, weights: Tensor | None
+) -> list[dict[str, Any]] | None:
+    """Put the kept parameters back, and fit on the validation nodes what is left: weights and calibration. Returns what
+    is known about the towers."""
+    network, selection = state.network.eval(), state.selection
+    selection.restore(network)
+    if not len(rows):
+        return None
+    # Weights say that the classes shall not count as often as they occur
+    Z, priors = network.towers(A_hat, X, rows), recipe.corrects_priors and weights is None
+    recipe.finish(network, Z, labels)
+    if isinstance(selection, BestSteps):
+        calibrate(network, Z, labels, priors=priors and labels.ndim == 1)
+        if labels.ndim == 1:
+            network.calibration.conformal = conformal_scores(selection, labels, priors=priors)
+    return tower_table(network, Z, labels, recipe.config.metric or metric_of(labels.ndim == 2))
+
+
+def _check_metric(config: Config, labels: Tensor) -> None:
+    """Raise an error for a metric that the validation nodes leave undefined."""
+    ranks = config.metric in ("roc_auc", "average_precision") and labels.ndim == 1
+    if ranks and len(labels) and len(labels.unique()) < 2:
+        raise ConfigError(
+            f"{config.metric} needs validation nodes of two classes, and these are of one; choose another metric, "
+            "or another split."
+        )
+
+
+def _weights(graph: Graph, config: Config, given: np.ndarray | None) -> Tensor | None:
+    """How much each node counts: as given, and for ``balance`` the more, the rarer its class among training nodes."""
+    weights = None if given is None else np.asarray(given, np.float32)
+    if config.balance:
+        if graph.multilabel:
+            raise ConfigError("balance needs one label per node, but these are multi-label.")
+        known = np.flatnonzero(graph.train)
+        sizes = np.bincount(graph.labels[known], minlength=graph.classes).clip(1)
+        of_class = (len(known) / graph.classes / sizes).astype(np.float32)
+        weights = of_class[graph.labels] * (1 if weights is None else weights)
+    return None if weights is None else torch.from_numpy(weights).to(config.device)
 
 
 def _ending(state: State, config: Config) -> tuple[str, ...]:
@@ -157,10 +264,3 @@ def _divergence(state: State, step: tuple[float, float, float], config: Config, 
     if not best:
         raise TrainingError(f"{happened}, so no step can be kept; try a smaller lr, or features: row.")
     return "diverged", f"{happened}; kept step {best}, the best before it. A smaller lr may help."
-
-
-def _result(model: Model, state: State, graph: Graph, seed: int, status: str, stopped: str) -> Result:
-    state.selection.restore(model.network)
-    best_step, seconds = state.selection.step or state.step, round(state.seconds, 3)
-    outcome = {"best_step": best_step, "steps": state.step, "seconds": seconds, "status": status, "stopped": stopped}
-    return Result.of(model, graph, state.history, seed=seed, **outcome)

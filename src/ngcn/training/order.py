@@ -14,10 +14,10 @@ def neighbours_close(graph: Graph) -> Graph:
 
     A sparse product gathers the rows of neighbours; in this order most of them are in the cache already.
     """
-    return graph.reordered(_reverse_cuthill_mckee(graph.adjacency))
+    return graph.reordered(reverse_cuthill_mckee(graph.adjacency))
 
 
-def _reverse_cuthill_mckee(adjacency: sp.csr_array) -> np.ndarray:
+def reverse_cuthill_mckee(adjacency: sp.csr_array) -> np.ndarray:
     """Component by component, from a node of least degree: breadth first, neighbours by degree; then reversed.
 
     Nodes of equal degree keep their order. In SciPy's own function that order depends on the processor, and so would

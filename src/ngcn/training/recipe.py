@@ -8,7 +8,7 @@ from torch import Tensor
 
 from ngcn.config import Config
 from ngcn.nn import Network
-from ngcn.scoring import cross_entropy
+from ngcn.scoring import cross_entropy, metric_of, score
 from ngcn.training.batches import Batch
 from ngcn.training.selection import Selection
 
@@ -33,6 +33,8 @@ class Recipe(ABC):
         >>> del RECIPES["smooth"]
     """
 
+    corrects_priors = False  # whether calibration corrects the frequencies of classes
+
     def __init__(self, config: Config) -> None:
         self.config = config
 
@@ -43,13 +45,32 @@ class Recipe(ABC):
     def loss(self, network: Network, batch: Batch) -> Tensor:
         """The loss of a step, without the L2 penalty."""
 
-    def l2(self, parameter: str) -> float:
-        """The weight of the squares of a parameter, given by its name in the network."""
+    def tower_losses(self, Z: Tensor, batch: Batch) -> Tensor:
+        """The sum of the losses of all towers, given their outputs for the labelled nodes."""
+        towers = Z.shape[1]
+        weights = None if batch.weights is None else batch.weights.repeat_interleave(towers)
+        return towers * cross_entropy(Z.flatten(0, 1), batch.labels.repeat_interleave(towers, dim=0), weights)
+
+    def l2(self, parameter: str, labelled: int) -> float:
+        """The weight of the squares of a parameter, given its name in the network and the number of training nodes."""
         return self.config.l2
 
-    def validation_loss(self, network: Network, logits: Tensor, labels: Tensor) -> Tensor:
-        return cross_entropy(logits, labels)
+    def validation_loss(
+        self, network: Network, logits: Tensor, labels: Tensor, weights: Tensor | None = None
+    ) -> Tensor:
+        return cross_entropy(logits, labels, weights)
 
-    def selection(self) -> Selection:
+    def selection(self, multilabel: bool) -> Selection:
         """Which step to keep, and when to stop."""
-        return Selection(self.config.patience)
+        return Selection(self.config.patience, self.config.metric or metric_of(multilabel))
+
+    def validate(
+        self, selection: Selection, step: int, network: Network, Z: Tensor, labels: Tensor, weights: Tensor | None
+    ) -> tuple[float, float]:
+        """The loss and the score of the validation nodes, given the outputs of all towers for them."""
+        logits = network.classifier(Z)
+        metric = self.config.metric or metric_of(labels.ndim == 2)
+        return self.validation_loss(network, logits, labels, weights).item(), score(metric, logits, labels)
+
+    def finish(self, network: Network, Z: Tensor, labels: Tensor) -> None:  # noqa: B027 - most have nothing to do
+        """Called once after training, with the outputs of the kept towers for the validation nodes."""

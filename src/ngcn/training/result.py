@@ -7,9 +7,14 @@ from dataclasses import dataclass
 from math import nan
 from typing import Any
 
+import torch
+from torch import Tensor
+
 from ngcn.graph import Graph
 from ngcn.model import Model
-from ngcn.scoring import metric_of
+from ngcn.nn import Network
+from ngcn.nn.network import group_title
+from ngcn.scoring import metric_of, probabilities, score
 
 HISTORY = ("loss", "val_loss", "val")  # what is recorded of every step
 
@@ -20,7 +25,9 @@ class Result:
 
     ``val`` and ``test`` are the score named ``metric``, from 0 to 1; without test nodes ``test`` is None, and without
     validation nodes ``val`` is NaN. ``status`` is complete, early or diverged; ``stopped`` says the same in a sentence.
-    ``history`` has the loss, the validation loss and the validation score of every step.
+    ``towers`` says of the towers of each power, or of each kind and power, how much they count and how good they are by
+    themselves, see :func:`tower_table`; None where towers have no weights, and for runs before 0.3.0. ``history`` has
+    the loss, the validation loss and the validation score of every step.
     """
 
     seed: int
@@ -35,13 +42,14 @@ class Result:
     scale_weights: list[float] | None
     history: dict[str, list[float]]
     model: Model
+    towers: list[dict[str, Any]] | None = None
 
     @classmethod
     def of(cls, model: Model, graph: Graph, history: Sequence[tuple[float, float, float]], **facts: Any) -> Result:
         """The result of a training that is over. Evaluates the model on the validation and test nodes."""
         found, weights = model.evaluate(graph, "val", "test"), model.scale_weights()
         return cls(
-            metric=metric_of(graph.multilabel),
+            metric=model.config.metric or metric_of(graph.multilabel),
             val_scores=found["val"],
             test_scores=found["test"],
             scale_weights=None if weights is None else list(weights.values()),
@@ -61,3 +69,23 @@ class Result:
     def __repr__(self) -> str:
         test = "none" if self.test is None else f"{self.test:.4f}"
         return f"Result(seed={self.seed}, {self.metric}: val={self.val:.4f}, test={test}, best_step={self.best_step})"
+
+
+def tower_table(network: Network, Z: Tensor, labels: Tensor, metric: str) -> list[dict[str, Any]] | None:
+    """For each group of towers: its name, graph model, operator and power, the score of its own predictions, and its
+    weight. None for a single group, and where towers have no weights.
+
+    Args:
+        Z: ``(nodes, towers, width)`` the outputs of all towers for the validation nodes.
+    """
+    m, groups = network.classifier.weights(), network.groups()
+    if m is None or len(groups) < 2:
+        return None
+    found = []
+    for group, towers in groups.items():
+        p = torch.einsum("t,ntc->nc", m[towers] / m[towers].sum(), probabilities(Z[:, towers], network.multilabel))
+        p = p.clamp(1e-7, 1 - 1e-7)
+        value = score(metric, p.logit() if network.multilabel else p.log(), labels)
+        name = network.tower_names[towers[0]]._asdict()
+        found.append({"towers": group_title(group), **name, "val": value, "weight": float(m[towers].sum())})
+    return found

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from torch import Tensor, nn
+
+from ngcn.scoring import merit
 
 
 class Step(NamedTuple):
@@ -20,10 +23,11 @@ class Step(NamedTuple):
 
 
 class Selection:
-    """Keeps the parameters of the first step with the highest validation score.
+    """Keeps the parameters of the first step with the best validation score.
 
     Args:
-        patience: stop early after this many steps without a higher score; never if None.
+        patience: stop early after this many steps without a better score; never if None.
+        metric: the name of the score; of the loss, less is better.
 
     Attributes:
         step, score, parameters: the best step so far, from 1; its score; the parameters after it.
@@ -36,14 +40,15 @@ class Selection:
         2
     """
 
-    def __init__(self, patience: int | None = None) -> None:
-        self.patience = patience
-        self.step, self.score = 0, -1.0
+    def __init__(self, patience: int | None = None, metric: str = "accuracy") -> None:
+        self.patience, self.metric = patience, metric
+        self.step, self.score = 0, math.nan
         self.parameters: dict[str, Tensor] = {}
 
     def offer(self, step: int, score: float, module: nn.Module) -> None:
-        """Keep the parameters of this step if its score is higher than all before. NaN is never kept."""
-        if score > self.score:
+        """Keep the parameters of this step if its score is better than all before. NaN is never kept."""
+        first = not self.step and not math.isnan(score)
+        if first or merit(self.metric, score) > merit(self.metric, self.score):
             self.keep(step, score, module)
 
     def keep(self, step: int, score: float, module: nn.Module) -> None:
@@ -59,6 +64,13 @@ class Selection:
         if self.patience and self.step and len(history) - self.step >= self.patience:
             return f"Stopped early at step {len(history)}: no better validation score in {self.patience} steps."
         return ""
+
+    def tensors(self) -> dict[str, Tensor]:
+        """What a checkpoint stores besides the attributes."""
+        return {}
+
+    def load(self, tensors: dict[str, Tensor]) -> None:
+        """Take them back."""
 
     def restore(self, module: nn.Module) -> None:
         """Put the kept parameters back; without any, those of the last step stay."""

@@ -1,7 +1,13 @@
 // The static charts: learning curves, scales, mistakes, reliability.
 const superscript = k => String(k).replace(/\d/g, digit => "⁰¹²³⁴⁵⁶⁷⁸⁹"[digit]);
-const powerName = k => (k === null ? "all powers" : `Â${superscript(k)}`);
-const reachOf = k => (k === null ? "mixed inside the layers" : k === 0 ? "the node alone" : `walks of ${plural(k, "step")}`);
+// A group of towers is a power, null for all powers, or in a mixed network a name such as "SAGE P^2".
+const mixed = typeof data.powers[0] === "string";
+const powerName = k => (k === null ? "all powers" : typeof k === "string" ? k.replace(/\^(\d+)/, (_, power) => superscript(power)) : `Â${superscript(k)}`);
+const powerOf = k => (typeof k === "string" ? Number((k.match(/\^(\d+)/) || [0, 0])[1]) : k);
+function reachOf(group) {
+  const k = powerOf(group);
+  return k === null ? "mixed inside the layers" : k === 0 ? "the node alone" : `walks of ${plural(k, "step")}`;
+}
 
 function ticks(low, high, about) {
   const rough = (high - low) / about || 1, size = 10 ** Math.floor(Math.log10(rough));
@@ -41,43 +47,51 @@ function drawLearning() {
   const high = losses[Math.floor(0.995 * (losses.length - 1))] * 1.05 || 1; // so that a spike does not flatten the rest
   const scores = data.curves.flatMap(curve => curve.val);
   const low = Math.min(...scores), top = Math.max(...scores), room = Math.max(0.02, 0.06 * (top - low));
+  const isLoss = data.metric === "Loss", independent = data.recipe === "independent", which = { paper: "first", standard: "one" }[data.recipe];
   const bestStep = (X, Y, y) => s("line", { class: "best", x1: X(best.best_step), x2: X(best.best_step), y1: Y(y[0]), y2: Y(y[1]) });
-  const lossY = [0, high], scoreY = [Math.max(0, low - room), Math.min(1, top + room)];
+  const lossY = [0, high], scoreY = [Math.max(0, low - room), Math.min(isLoss ? Infinity : 1, top + room)];
+  const bestKey = ["best", independent ? "last best step" : "best step"];
   const clip = values => values.map(value => Math.min(value, high));
   byId("learning-about").append(
-    `The model has the parameters of step ${count(best.best_step)}${data.recipe === "paper" ? `, the first with the best validation ${data.metric.toLowerCase()}` : ""}. `,
+    independent
+      ? `Every tower has the parameters of its own best step; the last of these is step ${count(best.best_step)}. The validation curves show the mixture of all towers at their best steps so far, before calibration. `
+      : `The model has the parameters of step ${count(best.best_step)}${which ? `, the ${which} with the best validation ${metricWords()}` : ""}. `,
     others.length ? `Coloured lines: seed ${best.seed}. Faint lines: the other ${others.length > 1 ? `${others.length} seeds` : "seed"}.` : "");
   byId("learning-charts").append(
     h("div", { class: "card" },
       chart({ x: steps, y: lossY, xName: "step", yName: "loss", yText: String, label: "Loss by step" }, (X, Y) => [
         bestStep(X, Y, lossY), line(best.step, clip(best.loss), X, Y, "first"), line(best.step, clip(best.val_loss), X, Y, "second")]),
-      keys([["first", "training nodes, with dropout"], ["second", "validation nodes"], ["best", "best step"]])),
+      keys([["first", `training nodes, with dropout${independent ? ", mean of the towers" : ""}`], ["second", `validation nodes${independent ? ", mixture" : ""}`], bestKey])),
     h("div", { class: "card" },
-      chart({ x: steps, y: scoreY, xName: "step", yName: `validation ${data.metric.toLowerCase()}`, yText: t => percent(t, 0), label: "Validation score by step" },
+      chart({ x: steps, y: scoreY, xName: "step", yName: `validation ${metricWords()}`, yText: isLoss ? String : t => percent(t, 0), label: "Validation score by step" },
         (X, Y) => [others.map(curve => line(curve.step, curve.val, X, Y, "faint")), bestStep(X, Y, scoreY), line(best.step, best.val, X, Y, "first")]),
-      keys([["first", `seed ${best.seed}`], ...(others.length ? [["faint", "other seeds"]] : []), ["best", "best step"]])));
+      keys([["first", `seed ${best.seed}`], ...(others.length ? [["faint", "other seeds"]] : []), bestKey])));
 }
 
 function drawScales() {
-  const { weighted, powers, value, mean } = data.scales, top = value.indexOf(Math.max(...value));
+  const { weighted, powers, value, mean, val } = data.scales, top = value.indexOf(Math.max(...value));
+  const largest = Math.max(...value.map(Math.abs), ...(mean || []), 1e-9), far = k => `${reachOf(k)}${powerOf(k) ? " in each layer" : ""}`;
   byId("scales-about").append(powers[0] === null
     ? `${data.model} mixes the powers of Â inside its layers, so their contributions cannot be separated. N-GCN keeps them separate.`
     : powers.length === 1
-      ? `${data.model} uses one scale only, ${powerName(powers[0])}: ${reachOf(powers[0])}${powers[0] ? " in each layer" : ""}. N-GCN uses several.`
+      ? `${data.model} uses one scale only, ${powerName(powers[0])}: ${far(powers[0])}. N-GCN uses several.`
     : weighted
-      ? `Each power of Â reaches a different distance in the graph. The weight of a power is the same for all nodes; the weights sum to 1. The largest is that of ${powerName(powers[top])}, ${reachOf(powers[top])}${powers[top] ? " in each layer" : ""}.`
+      ? `${mixed ? "Each tower sees the graph in its own way: Â has self-loops, P has none, and their powers reach further." : "Each power of Â reaches a different distance in the graph."} The weights are the same for all nodes and sum to 1${data.recipe === "independent" ? "; they are fitted on the validation nodes" : ""}. The largest is that of ${powerName(powers[top])}, ${far(powers[top])}.${val ? " Towers that agree share their weight: a small one does not mean a bad tower." : ""}`
       : `A fully-connected classifier has no weight per power. The bars show the mean contribution of each power of Â to the predicted class: parts of ${scoreWords()}.`);
-  byId("scales-bars").append(bars(powers.map((k, i) => ({
-    what: `${powerName(k)}, ${reachOf(k)}`, size: value[i],
-    tick: mean ? mean[i] : undefined,
-    number: weighted ? value[i].toFixed(3) : signed(value[i], 2),
-  }))));
-  if (mean) byId("scales-bars").append(h("p", { class: "hint" }, `The tick on each bar is the mean of the ${data.seeds.length} seeds.`));
+  byId("scales-table").append(table(
+    [[mixed ? "Towers" : "Power"], ...(val ? [[`${data.metric}, validation`, "number"]] : []), [weighted ? "Weight" : "Contribution", "number"], ["", "wide"]],
+    powers.map((k, i) => [
+      [h("span", { class: "tower" }, powerName(k)), " ", h("span", { class: "reach" }, reachOf(k))],
+      ...(val ? [scoreText(val[i])] : []),
+      weighted ? value[i].toFixed(3) : signed(value[i], 2),
+      track(value[i] / largest, mean ? mean[i] / largest : undefined)]), null, "towers"));
+  const hints = [val ? "The score of towers is that of their predictions alone." : "", mean ? `The tick on each bar is the mean of the ${data.seeds.length} seeds.` : ""];
+  if (val || mean) byId("scales-table").append(h("p", { class: "hint" }, hints.filter(Boolean).join(" ")));
 }
 
-// Long names wrap between words
-const breakable = name => name.split(/(?<=[_\-./])/).map((word, i) => (i ? [h("wbr"), word] : word));
-
+const points = share => (100 * share).toFixed(1);
+// Inside a sentence; abbreviations keep their capitals
+const metricWords = () => data.metric.replace(/^[A-Z](?=[a-z])/, first => first.toLowerCase());
 const splitWords = { test: "test", val: "validation", train: "training" };
 function drawMistakes() {
   const { split, confusion, by_class: classes, nodes: total } = data.quality;
@@ -99,22 +113,26 @@ function drawMistakes() {
   const order = classes.map((_, i) => i).filter(i => classes[i][0]).sort((a, b) => classes[a][2] - classes[b][2] || classes[b][0] - classes[a][0]);
   byId("mistakes-about").append(`Recall and precision by class, on ${on}${order.length > most ? `: the ${most} of ${order.length} classes with the lowest recall` : ""}. Recall: the share of the nodes of a class that are predicted as such. Precision: the share of its predictions that are correct.`);
   byId("mistakes-table").append(table([["Class"], ["Nodes", "number"], ["Recall", "number"], ["Precision", "number"]],
-    order.slice(0, most).map(i => [className(i), count(classes[i][0]), share(classes[i][2]), share(classes[i][1])])));
+    order.slice(0, most).map(i => [breakable(className(i)), count(classes[i][0]), share(classes[i][2]), share(classes[i][1])])));
 }
 
 function drawTrust() {
-  const { bins, gap } = data.quality.reliability, multi = data.multilabel;
+  const { reliability: { bins, gap }, before, split } = data.quality, multi = data.multilabel;
   const total = bins.reduce((sum, bin) => sum + bin[1], 0), tallest = Math.max(...bins.map(bin => bin[1]));
   byId("trust-about").append(
-    `Each dot is a bin of the confidence on the ${splitWords[data.quality.split]} nodes: mean confidence to the right, accuracy upwards. `,
-    `Below the line the model is overconfident, above it underconfident. The expected calibration error is ${(100 * gap).toFixed(1)} points.`,
+    `Each dot is a bin of the confidence on the ${splitWords[split]} nodes: mean confidence to the right, accuracy upwards. `,
+    `Below the line the model is overconfident, above it underconfident. The expected calibration error is ${points(gap)} points`,
+    before ? `; before calibration on the validation nodes it was ${points(before.gap)}${split === "val" ? ". These are the same nodes, so the error is optimistic." : "."}` : ".",
     multi ? " Every class of every node counts separately." : "");
+  const series = (X, Y, of, kind) => [
+    line(of.map(bin => bin[2]), of.map(bin => bin[3]), X, Y, kind),
+    of.map(([, n, confidence, accuracy]) => s("circle", { class: `dot ${kind}`, cx: X(confidence), cy: Y(accuracy), r: 3 + 4 * Math.sqrt(n / Math.max(...of.map(bin => bin[1]))) },
+      s("title", {}, `${plural(n, multi ? "probability" : "node", multi ? "probabilities" : "nodes")}: confidence ${percent(confidence)}, accuracy ${percent(accuracy)}`)))];
   byId("trust-chart").append(
     chart({ x: [0, 1], y: [0, 1], xName: multi ? "probability" : "confidence", yName: multi ? "share of true labels" : "accuracy", yText: t => percent(t, 0), xText: t => percent(t, 0), height: 330, label: "Reliability diagram" }, (X, Y) => [
       bins.map(([b, n]) => s("rect", { class: "count", x: X(b / 10) + 2, width: X(0.1) - X(0) - 4, y: Y(0.3 * n / tallest), height: Y(0) - Y(0.3 * n / tallest) })),
       s("line", { class: "line ideal", x1: X(0), y1: Y(0), x2: X(1), y2: Y(1) }),
-      line(bins.map(bin => bin[2]), bins.map(bin => bin[3]), X, Y, "first"),
-      bins.map(([, n, confidence, accuracy]) => s("circle", { class: "dot", cx: X(confidence), cy: Y(accuracy), r: 3 + 4 * Math.sqrt(n / tallest) },
-        s("title", {}, `${plural(n, multi ? "probability" : "node", multi ? "probabilities" : "nodes")}: confidence ${percent(confidence)}, accuracy ${percent(accuracy)}`)))]),
-    h("p", { class: "hint" }, `The bars at the bottom show how many of the ${count(total)} ${multi ? "probabilities" : "nodes"} are in each bin.`));
+      before && series(X, Y, before.bins, "second"), series(X, Y, bins, "first")]),
+    before ? keys([["first", "after calibration"], ["second", "before"], ["ideal", "perfect calibration"]]) : "",
+    h("p", { class: "hint" }, `The bars at the bottom show how many of the ${count(total)} ${multi ? "probabilities" : "nodes"} are in each bin${before ? ", after calibration" : ""}.`));
 }

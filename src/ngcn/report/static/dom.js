@@ -44,17 +44,24 @@ function mark(c) {
       : s("circle", { r: 0.95, fill: colourOf(c) }));
 }
 const className = c => data.classes[c];
-const badge = c => h("span", { class: "badge" }, mark(c), className(c));
+// Long names wrap between words
+const breakable = name => name.split(/(?<=[_\-./])/).map((word, i) => (i ? [h("wbr"), word] : word));
+const badge = c => h("span", { class: "badge" }, mark(c), h("span", {}, breakable(className(c))));
+
+// A score as text: the loss is not a share.
+const scoreText = (value, name = data.metric) => (value === null || value === undefined ? "–" : name === "Loss" ? value.toFixed(3) : percent(value));
+
+// A bar of this share of the width, and a tick; negative shares have another colour.
+const track = (share, tick, colour) => h("span", { class: "track", "aria-hidden": "true" },
+  h("i", { class: share < 0 ? "against" : null, "width%": 100 * Math.abs(share), background: colour }),
+  tick !== undefined && h("b", { "left%": 100 * tick }));
 
 // Rows with a name, a bar relative to the largest size or to a given one, and a number.
 function bars(rows, given) {
-  const sizes = rows.filter(row => row.size !== undefined).map(row => Math.max(Math.abs(row.size), row.tick || 0));
-  const largest = given || Math.max(...sizes, 1e-9);
+  const largest = given || Math.max(...rows.map(row => Math.abs(row.size || 0)), 1e-9);
   return h("div", { class: "rows" }, rows.map(row => row.wide ? h("p", { class: "wide" }, row.wide) : [
     h("span", { class: "what" }, row.what),
-    h("span", { class: "track", "aria-hidden": "true" },
-      h("i", { class: row.size < 0 ? "against" : null, "width%": 100 * Math.abs(row.size) / largest,
-        background: row.colour }), row.tick !== undefined && h("b", { "left%": 100 * row.tick / largest })),
+    track(row.size / largest, undefined, row.colour),
     h("span", { class: "number" }, row.number),
   ]));
 }

@@ -39,7 +39,7 @@ function showNode(node, focus = false) {
 
 function votesOf(node, c) {
   const votes = nodes.votes[node].map(v => v / 1000), exact = data.score_is === "probability";
-  return h("div", {}, h("h3", {}, `Votes of the scales for ${className(c)}`),
+  return h("div", {}, h("h3", {}, `Votes of the towers for ${className(c)}`),
     bars(votes.map((vote, i) => ({ what: h("span", { title: reachOf(data.powers[i]) }, powerName(data.powers[i])), size: vote,
       number: exact ? percent(vote) : signed(vote, 2) }))),
     h("p", { class: "note-block" }, `Sum: ${exact ? percent(nodes.probabilities[node][1] / 1000) : signed(votes.reduce((a, b) => a + b, 0), 2)}, ${scoreWords()}.`));
@@ -52,12 +52,12 @@ function whyOf(node, c) {
       h("p", { class: "note-block" }, `This page contains them for ${count(Object.keys(data.explained).length)} of ${count(data.all_nodes)} nodes. For this node, run:`),
       h("p", {}, command(nodes.id[node]))];
   }
-  const rows = [], points = x => `${signed(x, 2)}`;
+  const rows = [], effect = x => signed(x, 2);
   const last = Math.max(0, ...why.rings.filter(ring => Math.abs(ring[2]) >= 0.01).map(ring => ring[0]));
   for (const [distance, total, sum, strongest] of why.rings) {
     if (distance > last) continue;
-    rows.push({ wide: distance === 0 ? "The node itself" : `${plural(distance, "edge")} away: ${plural(total, "node")}, together ${points(sum)}` });
-    for (const [id, x] of strongest) if (Math.abs(x) >= 0.01 || distance === 0) rows.push({ what: indexOf.has(id) && distance ? linkTo(id) : id, size: x, number: points(x) });
+    rows.push({ wide: distance === 0 ? "The node itself" : `${plural(distance, "edge")} away: ${plural(total, "node")}, together ${effect(sum)}` });
+    for (const [id, x] of strongest) if (Math.abs(x) >= 0.01 || distance === 0) rows.push({ what: indexOf.has(id) && distance ? linkTo(id) : id, size: x, number: effect(x) });
   }
   const further = why.rings.filter(ring => ring[0] > last).reduce((sum, ring) => sum + ring[1], 0);
   if (further) rows.push({ wide: `Further away: ${plural(further, "node")}, less than 0.01 per distance` });
@@ -65,15 +65,15 @@ function whyOf(node, c) {
     h("h3", {}, `Neighbours, for (+) and against (−) ${className(c)}`), why.rings.length ? bars(rows) : h("p", { class: "note-block" }, "No node with features is in reach."),
     h("h3", {}, `Features, for (+) and against (−) ${className(c)}`),
     why.features.length ? bars(why.features.map(([name, x, own]) => ({
-      what: h("span", { title: `${points(own)} of it is due to the node itself` }, /^\d+$/.test(name) ? `feature ${name}` : name), size: x, number: points(x) })))
+      what: h("span", { title: `${effect(own)} of it is due to the node itself` }, /^\d+$/.test(name) ? `feature ${name}` : name), size: x, number: effect(x) })))
       : h("p", { class: "note-block" }, "No features are in reach.")];
 }
 
 function meanings(c) {
   return h("details", {}, h("summary", {}, "What do these numbers mean?"),
     h("p", {}, data.score_is === "probability"
-      ? `Votes: the probability that the towers on each power of Â give ${className(c)}, times the weight of the power. Their sum is exactly the predicted probability.`
-      : `Votes: the contribution of the towers on each power of Â to ${scoreWords()}. Their sum is exact${data.classifier === "fc2" ? ", for the hidden units that are active at this node" : ""}.`),
+      ? `Votes: the probability that the towers give ${className(c)}, times their weight${data.quality.before ? "; calibration scales all votes alike" : ""}. Their sum is exactly the predicted probability.`
+      : `Votes: the contribution of the towers to ${scoreWords()}. Their sum is exact${data.classifier === "fc2" ? ", for the hidden units that are active at this node" : ""}.`),
     h("p", {}, `Neighbours: about how many percentage points the probability of ${className(c)} would lose if all features of the node were 0 (gradient times input); if negative, it would gain. The distance is the number of edges on the shortest path.`),
     h("p", {}, "Features: the same, if the feature were 0 at every node. 0 means that a word is absent, or that a standardised number is at its mean."),
     h("p", {}, "The points are first-order estimates; the command ", h("code", {}, "ngcn explain"), " also computes the exact probabilities."));
@@ -126,6 +126,6 @@ function drawUncertain() {
     : table([["Node"], ["Prediction"], ["Confidence", "number"], ["Second"], ["", "number"], ["True class"]],
       data.uncertain.map(node => {
         const [c, p, d, q] = nodes.probabilities[node];
-        return [jump(node), badge(c), percent(p / 1000), d === undefined ? "–" : badge(d), d === undefined ? "" : percent(q / 1000), truth(node)];
+        return [jump(node), badge(c), percent(p / 1000), d === undefined ? "–" : badge(d), d === undefined ? "" : percent(q / 1000), breakable(truth(node))];
       }), null, "list"));
 }

@@ -24,16 +24,18 @@ from ngcn.training.selection import Selection
 
 class Kipf(Recipe):
     def loss(self, network: Network, batch: Batch) -> Tensor:
-        return cross_entropy(network(batch.A_hat, batch.X, batch.rows), batch.labels)
+        return cross_entropy(network(batch.A_hat, batch.X, batch.rows), batch.labels, batch.weights)
 
-    def l2(self, parameter: str) -> float:
+    def l2(self, parameter: str, labelled: int) -> float:
         return self.config.l2 if is_first_layer(parameter) else 0.0
 
-    def validation_loss(self, network: Network, logits: Tensor, labels: Tensor) -> Tensor:
+    def validation_loss(
+        self, network: Network, logits: Tensor, labels: Tensor, weights: Tensor | None = None
+    ) -> Tensor:
         first = [p.square().sum() for name, p in network.named_parameters() if is_first_layer(name)]
-        return cross_entropy(logits, labels) + self.config.l2 * sum(first)
+        return cross_entropy(logits, labels, weights) + self.config.l2 * sum(first)
 
-    def selection(self) -> Selection:
+    def selection(self, multilabel: bool) -> Selection:
         return WindowSelection(self.config.patience)
 
 

@@ -28,9 +28,8 @@ class Paper(Recipe):
 
     def loss(self, network: Network, batch: Batch) -> Tensor:
         Z = network.towers(batch.A_hat, batch.X, batch.rows)
-        loss = cross_entropy(network.classifier(Z), batch.labels) + network.classifier.penalty() / len(batch.labels)
+        loss = cross_entropy(network.classifier(Z), batch.labels, batch.weights)
+        loss = loss + network.classifier.penalty() / len(batch.labels)
         if self.config.intermediate:
-            towers = Z.shape[1]
-            mean = cross_entropy(Z.flatten(0, 1), batch.labels.repeat_interleave(towers, dim=0))
-            loss = loss + towers * mean
+            loss = loss + self.tower_losses(Z, batch)
         return loss

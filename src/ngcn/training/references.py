@@ -1,0 +1,98 @@
+"""What a model must beat: always predicting the largest class, and logistic regression on the features alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import nan
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ngcn.graph import Graph
+from ngcn.model import Preparation
+from ngcn.scoring import merit, scores
+from ngcn.text import METRICS, percent, score_text
+
+Scores = dict[str, dict[str, float]]  # split -> name -> score
+STRENGTHS = (1.0, 100.0)  # C of logistic regression; the validation nodes choose
+MOST = 5_000  # training nodes of logistic regression; more take long, and teach it little
+RANKS_WELL = 0.6  # ROC-AUC above which a model that predicts a single class has learned something all the same
+
+
+def majority(graph: Graph) -> Scores:
+    """The scores of predicting the class frequencies of the training nodes, whatever the node.
+
+    Example:
+        >>> from ngcn import load_dataset
+        >>> round(majority(load_dataset("cora"))["test"]["accuracy"], 3)
+        0.13
+    """
+    known = torch.from_numpy(graph.labels[graph.train])
+    if graph.multilabel:
+        logits = known.mean(dim=0).clamp(1e-4, 1 - 1e-4).logit()
+    else:
+        logits = known.bincount(minlength=graph.classes).float().clamp(min=0.5).log()
+    return _evaluate(graph, lambda rows: logits.expand(len(rows), -1))
+
+
+def regression(graph: Graph, preparation: Preparation) -> Scores | None:
+    """The scores of logistic regression on the prepared features; None for multi-label, and for a single class."""
+    if graph.multilabel or len(np.unique(graph.labels[graph.train])) < 2:
+        return None
+    from sklearn.linear_model import LogisticRegression  # here: it takes a second to import
+
+    X, train = preparation(graph.features), np.flatnonzero(graph.train)
+    if len(train) > MOST:
+        train = np.sort(np.random.default_rng(0).permutation(train)[:MOST])
+    found: list[Scores] = []
+    for C in STRENGTHS:
+        fitted = LogisticRegression(C=C, max_iter=50, tol=1e-3)
+        fitted.fit(X[train], graph.labels[train])
+
+        def logits(rows: np.ndarray, fitted: LogisticRegression = fitted) -> Tensor:
+            p = np.full((len(rows), graph.classes), 1e-6)
+            p[:, fitted.classes_] = fitted.predict_proba(X[rows])
+            return torch.from_numpy(p).log()
+
+        found.append(_evaluate(graph, logits))
+    return max(found, key=lambda scored: scored["val"].get("accuracy", 0.0))
+
+
+def warning_of(val: dict[str, float], metric: str, references: dict[str, Scores], nodes: int) -> str:
+    """What a user must know about a model with the scores ``val`` on so many validation nodes, in a sentence; empty if
+    it beats the references. Logistic regression must be better by more than a standard error."""
+
+    def of(reference: str) -> float:
+        return merit(metric, references.get(reference, {}).get("val", {}).get(metric, nan))
+
+    if not val:
+        return ""
+    ours, shown = merit(metric, val[metric]), score_text(metric, val[metric])
+    what = f"its {METRICS[metric].lower()} on the validation nodes, {shown}, is that of always predicting one class"
+    if ours <= of("majority"):
+        auc = val.get("roc_auc", 0.0)
+        if auc > RANKS_WELL and metric != "roc_auc":
+            return (
+                f"The model hardly predicts more than one class: {what}. But it ranks nodes well (ROC-AUC "
+                f"{percent(auc, 1)}): use its probabilities, or train with `metric='roc_auc'` or `balance=True`."
+            )
+        return (
+            f"The model has learned nothing: {what}. Check that features and edges have to do with the labels; more "
+            "labels or `balance=True` may help."
+        )
+    if of("regression") - ours > 0.5 / nodes**0.5:
+        theirs = score_text(metric, abs(of("regression")))
+        return (
+            f"Logistic regression on the features alone does better on the validation nodes: {theirs}, against "
+            f"{shown}. The edges may mislead the model; `model='mlp'` ignores them."
+        )
+    return ""
+
+
+def _evaluate(graph: Graph, logits: Callable[[np.ndarray], Tensor]) -> Scores:
+    found: Scores = {}
+    for split in ("val", "test"):
+        rows = getattr(graph, split).nonzero()[0]
+        found[split] = scores(logits(rows), torch.from_numpy(graph.labels[rows])) if len(rows) else {}
+    return found
