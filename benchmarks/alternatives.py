@@ -35,6 +35,7 @@ from ngcn import Config, Graph, train
 from ngcn.model import prepare
 from ngcn.ops import normalize
 
+Method = Callable[[Graph, int], Any]  # graph and seed -> probabilities, and prediction sets if it has them
 HIDDEN, EPOCHS, C = 64, 200, (0.01, 0.1, 1, 10, 100)
 
 
@@ -130,7 +131,7 @@ class GCNII(nn.Module):
         return self.last(dropout(Z, 0.5, self.training))
 
 
-def neural(kind: type[nn.Module]) -> Callable[[Graph, int], np.ndarray]:
+def neural(kind: type[nn.Module]) -> Method:
     def probabilities(graph: Graph, seed: int) -> np.ndarray:
         torch.manual_seed(seed)
         X = Input(prepared(graph))
@@ -179,18 +180,30 @@ def trees(graph: Graph, seed: int) -> np.ndarray:
     return np.asarray(fit.predict_proba(X))
 
 
-def ours(**settings: Any) -> Callable[[Graph, int], np.ndarray]:
-    return lambda graph, seed: train(graph, Config(seed=seed, **settings)).model.predict_proba(graph)
+def ours(*models: str, **settings: Any) -> Method:
+    """A model of this package, with prediction sets; of several, the one with the best validation score."""
+
+    def probabilities(graph: Graph, seed: int) -> np.ndarray | tuple[np.ndarray, np.ndarray]:
+        results = [train(graph, Config(model=name, seed=seed, **settings)) for name in models]
+        model = max(results, key=lambda result: result.val).model
+        p = model.predict_proba(graph)
+        if not len(model.network.calibration.conformal):  # too few validation nodes for prediction sets
+            return p
+        return p, model.predict_set(graph, coverage=0.9)
+
+    return probabilities
 
 
-METHODS: dict[str, Callable[[Graph, int], np.ndarray]] = {
+METHODS: dict[str, Method] = {
     "GCN": neural(GCN),
     "SAGE": neural(SAGE),
     "APPNP": neural(APPNP),
     "GCNII": neural(GCNII),
     "regression": regression,
     "LightGBM": trees,
-    "ngcn": ours(),
+    "ngcn": ours("mixed"),
+    "attention": ours("mixed", recipe="standard", hidden=16),
+    "portfolio": ours("ngcn", "nsage", "mlp", "mixed", recipe="standard", hidden=16),
 }
 
 
@@ -204,28 +217,39 @@ def calibration_error(p: np.ndarray, y: np.ndarray, bins: int = 15) -> float:
 
 def measure(graph: Graph, method: str, seed: int) -> dict[str, float]:
     start = time.process_time()
-    p = METHODS[method](graph, seed)[graph.test]
+    found = METHODS[method](graph, seed)
     y, seconds = graph.labels[graph.test], time.process_time() - start
+    sets = {}
+    if isinstance(found, tuple):
+        found, inside = found[0], found[1][graph.test]
+        sets = {"coverage": float(inside[np.arange(len(y)), y].mean()), "size": float(inside.sum(axis=1).mean())}
+    p = found[graph.test]
     try:
         auc = roc_auc_score(y, p[:, 1] if p.shape[1] == 2 else p, multi_class="ovr")
     except ValueError:  # a class without test nodes
         auc = float("nan")
     right = float((p.argmax(axis=1) == y).mean())
-    return {"accuracy": right, "auc": float(auc), "ece": calibration_error(p, y), "seconds": seconds}
+    return {"accuracy": right, "auc": float(auc), "ece": calibration_error(p, y), "seconds": seconds, **sets}
 
 
 def show(store: Path) -> None:
-    cells: dict[tuple[str, str], dict[str, list[dict[str, float]]]] = defaultdict(lambda: defaultdict(list))
+    """Means over the splits that all methods of a row have been trained on."""
+    cells: dict[tuple[str, str], dict[str, dict[int, dict[str, float]]]] = defaultdict(lambda: defaultdict(dict))
     for line in store.read_text().splitlines():
         row = json.loads(line)
-        cells[row["graph"], row["split"]][row["method"]].append(row)
+        cells[row["graph"], row["split"]][row["method"]][row["seed"]] = row
     methods = [name for name in METHODS if any(name in of for of in cells.values())]
-    methods += sorted({name for of in cells.values() for name in of} - set(methods))
-    for what, scale in (("accuracy", 100), ("ece", 100), ("seconds", 1)):
-        print(f"\n| {what} | " + " | ".join(methods) + " |\n|" + "---|" * (len(methods) + 1))
+    for what, scale in (("accuracy", 100), ("ece", 100), ("seconds", 1), ("coverage", 100), ("size", 1)):
+        columns = [name for name in methods if any(what in row for of in cells.values() for row in of[name].values())]
+        print(f"\n| {what} | splits | " + " | ".join(columns) + " |\n|" + "---|" * (len(columns) + 2))
         for (graph, split), of in sorted(cells.items(), key=lambda item: (item[0][1], list(GRAPHS).index(item[0][0]))):
-            means = [scale * np.mean([row[what] for row in of[name]]) if of[name] else np.nan for name in methods]
-            print(f"| {graph}, {split} | " + " | ".join("" if np.isnan(m) else f"{m:.1f}" for m in means) + " |")
+            seeds = set.intersection(*(set(rows) for rows in of.values() if rows))
+            means = [[of[name][seed].get(what, np.nan) for seed in seeds if seed in of[name]] for name in columns]
+            shown = [f"{scale * np.mean(values):.1f}" if values else "" for values in means]
+            if what == "accuracy" and any(shown):
+                most = max(shown, key=lambda text: float(text or 0))
+                shown = [f"**{text}**" if text == most else text for text in shown]
+            print(f"| {graph}, {split} | {len(seeds)} | " + " | ".join(shown).replace("nan", "") + " |")
 
 
 def main() -> None:
@@ -235,9 +259,11 @@ def main() -> None:
     parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
     parser.add_argument("--splits", nargs="+", default=["20", "half"])
     parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--show", action="store_true")
     args = parser.parse_args()
     logging.disable()
+    torch.set_num_threads(args.threads)
     warnings.simplefilter("ignore")  # sparse CSR is in beta; a regression may not converge
     if args.show:
         show(args.store)

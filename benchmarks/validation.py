@@ -79,7 +79,7 @@ def main() -> None:
         settings[name] = yaml.safe_load(value)
     for row in arguments.rows:
         dataset, model = row.split(":")
-        config = Config(dataset=dataset, model=model, **settings)
+        config = Config(dataset=dataset, model=model, **{"recipe": "paper", **settings})
         tasks = (delayed(hits)(config, seed, "val") for seed in range(arguments.seeds))
         every = [right for (right,) in Parallel(n_jobs=-1)(tasks)]
         curves = [right.mean(axis=1) for right in every]

@@ -32,6 +32,8 @@ def test_none_takes_what_the_model_prescribes() -> None:
     [
         Config(),
         Config(model="dcnn"),
+        Config(mix=["sage:out:1,2", "gcn:walk:0"], metric="roc_auc", balance=True, refit=True, bias=False),
+        Config(model="ngcn", recipe="paper"),
         Config(l2=1e-7, lr=1e-3, patience=7, intermediate=True, split="random:5", seeds=3),
     ],
 )
@@ -119,13 +121,16 @@ def test_files_that_cannot_be_read(tmp_path: Path) -> None:
         ],
         *[(name, bad) for name in ("lr", "dropout", "l2") for bad in (-1, float("nan"), float("inf"), "much", True)],
         *[("powers", bad) for bad in (0, -1, [], [0, 0], [-1], "0-5", [1.5], True)],
-        *[("split", bad) for bad in ("random", "random:0", "random:x", 3, "halves")],
+        *[("split", bad) for bad in ("random", "random:0", "random:x", -1, 1.5, "halves")],
         *[(name, bad) for name in ("model", "classifier", "features", "dataset") for bad in (3, "", [])],
         ("model", "gnc"),
         ("dropout", 1),
         ("lr", 0),
         ("seed", -1),
         ("intermediate", "yes"),
+        *[(name, "yes") for name in ("bias", "balance", "refit")],
+        *[("mix", bad) for bad in ("gcn", ["gcn:row"], ["gat:row:1"], ["gcn:left:1"], ["gcn:row:1,1"], [], [3])],
+        *[(name, bad) for name in ("metric", "recipe") for bad in ("acuracy", 3)],
     ],
 )
 def test_bad_values_are_named_in_one_line(name: str, value: object) -> None:
@@ -141,7 +146,7 @@ def test_a_custom_network_is_not_named() -> None:
 
 def test_a_misspelt_choice_names_the_nearest() -> None:
     with pytest.raises(ConfigError, match="did you mean 'attention'"):
-        Config(classifier="atention")
+        Config(model="ngcn", classifier="atention")
 
 
 def test_differences_say_both_values() -> None:
@@ -154,7 +159,7 @@ def test_paths_are_made_absolute_and_lists_stay_lists(tmp_path: Path, monkeypatc
     monkeypatch.chdir(tmp_path)
     config = Config(dataset="my.graph/", edges="e.csv", one_hot=["town"], ignore=("note",), multilabel=True)
     assert (config.dataset, config.edges) == (str(tmp_path / "my.graph"), str(tmp_path / "e.csv"))
-    assert config.name.startswith("my-ngcn")
+    assert config.name == "my-mixed"
     (tmp_path / "my.graph").mkdir()
     monkeypatch.chdir(tmp_path / "my.graph")
     names = [Config(dataset=path).graph_name for path in ("..", ".", "./.hidden")]
@@ -167,11 +172,14 @@ def test_paths_are_made_absolute_and_lists_stay_lists(tmp_path: Path, monkeypatc
 
 
 def test_name() -> None:
-    assert Config().name == "cora-ngcn-attention-K6-r4"
+    assert Config().name == Config(mix=["gcn:row:1"]).name == "cora-mixed"
+    assert Config(model="ngcn").name == "cora-ngcn-attention-K6-r4"
+    assert Config(model="ngcn", recipe="paper").name == "cora-ngcn-paper-attention-K6-r4"
+    assert Config(recipe="standard").name == "cora-mixed-standard"
     assert Config(model="gcn").name == "cora-gcn"
     assert Config(model="gcn", powers=[2]).name == "cora-gcn-identity-P2-r1"
     assert Config(model="cheby").name == "cora-cheby"
-    assert Config(powers=[0, 2]).name == "cora-ngcn-attention-P0+2-r4"
+    assert Config(model="ngcn", powers=[0, 2]).name == "cora-ngcn-attention-P0+2-r4"
 
 
 def test_another_model_brings_its_own_defaults(tmp_path) -> None:
@@ -181,10 +189,53 @@ def test_another_model_brings_its_own_defaults(tmp_path) -> None:
     other = Config.from_file(path, model="gcn")
     assert (other.powers, other.replicas, other.classifier, other.steps) == ((1,), 1, "identity", 7)
     assert Config.from_file(path, model="ngcn").powers == (0, 1, 2, 3, 4, 5)
-    assert Config.from_file(path, model="mlp").l2 == Config(model="mlp").l2 != Config().l2
-    path.write_text("powers: 3\nclassifier: fc\n")  # of the default model, though it does not name it
-    assert Config.from_file(path, model="ngcn") == Config(powers=3, classifier="fc")
-    assert Config.from_file(path, model="nsage") == Config(model="nsage")
+    assert Config.from_file(path, model="mlp").l2 == Config(model="mlp").l2 != Config(model="ngcn").l2
+    path.write_text("replicas: 3\nlr: 0.5\n")  # of the default model, though it does not name it
+    assert Config.from_file(path, model="mixed") == Config(replicas=3, lr=0.5)
+    assert Config.from_file(path, model="nsage") == Config(model="nsage", lr=0.5)
+    path.write_text("powers: 3\n")
+    with pytest.raises(ConfigError, match=r"In the config file .*, The powers of a mixed .* use `model='ngcn'`"):
+        Config.from_file(path)
+
+
+@pytest.mark.parametrize("model", ["ngcn", "gcn", "lp"])
+def test_another_model_brings_its_own_recipe(tmp_path: Path, model: str) -> None:
+    path = write(tmp_path, Config(mix=["gcn:row:1,3"]).to_yaml())
+    assert Config.from_file(path, model=model) == Config(model=model)
+
+
+def test_the_default_is_a_mixed_network() -> None:
+    config = Config()
+    assert (config.model, config.recipe, config.bias, config.replicas) == ("mixed", "independent", True, 1)
+    assert config.mix == ("gcn:symmetric:0,1,2,4", "sage:walk:1,2,3") and config.powers == (0, 1, 2, 3, 4)
+    assert config.towers == 7 and Config(replicas=2).towers == 14
+    assert {Config(model=model).recipe for model in ("ngcn", "nsage", "gcn", "sage", "dcnn", "cheby")} == {"standard"}
+    paper = Config(model="ngcn", recipe="paper")
+    assert (paper.bias, paper.patience, paper.steps, paper.l2) == (False, None, 600, 1e-5)  # as before 0.3.0
+
+
+def test_a_mix_decides_the_powers(tmp_path: Path) -> None:
+    config = Config(mix=["sage:in:3", "gcn:row:0,2"], replicas=2)
+    assert config.powers == (0, 2, 3) and config.towers == 6 == Config(**config.to_dict()).towers
+    assert config.mix == ("sage:in:3", "gcn:row:0,2")
+    stored = write(tmp_path, Config().to_yaml())
+    assert Config.from_file(stored, mix=["gcn:row:0,5"]).powers == (0, 5)  # the file has the powers of its own mix
+    with pytest.raises(ConfigError, match="powers of a mixed network are those of its parts"):
+        Config(powers=3)
+    with pytest.raises(ConfigError, match="mix is for the model mixed, and ngcn has towers of one kind"):
+        Config(model="ngcn", mix=["gcn:row:1"])
+    with pytest.raises(ConfigError, match="mix does not apply to the baseline lp"):
+        Config(model="lp", mix=["gcn:row:1"])
+    with pytest.raises(ConfigError, match="mix must be a list of different parts"):
+        Config(mix=["gcn:row:1", "gcn:row:1"])
+
+
+def test_the_config_of_a_run_keeps_what_its_version_did(tmp_path: Path) -> None:
+    assert Config.of_run(write(tmp_path, "model: ngcn\nsteps: 7\n")) == Config(model="ngcn", recipe="paper", steps=7)
+    assert Config.of_run(write(tmp_path, "model: lp\n")) == Config(model="lp")
+    assert Config.of_run(write(tmp_path, "model: lp\nrecipe: paper\n")) == Config(model="lp")  # as 0.3 wrote it
+    for config in (Config(), Config(model="ngcn"), Config(model="gcn", recipe="kipf"), Config(model="ica")):
+        assert Config.of_run(write(tmp_path, config.to_yaml())) == config
 
 
 def test_seed_beyond_the_generator_is_refused() -> None:
@@ -195,6 +246,13 @@ def test_seed_beyond_the_generator_is_refused() -> None:
 
 
 def test_numpys_whole_numbers_are_whole_numbers() -> None:
-    config = Config(seed=np.int64(3), replicas=np.arange(3)[2], powers=np.int64(2))
-    assert config == Config(seed=3, replicas=2, powers=2) and type(config.seed) is type(config.replicas) is int
-    assert Config(powers=np.arange(3)) == Config(powers=[0, np.int32(1), 2]) == Config(powers=3)
+    config = Config(model="ngcn", seed=np.int64(3), replicas=np.arange(3)[2], powers=np.int64(2))
+    assert (
+        config == Config(model="ngcn", seed=3, replicas=2, powers=2)
+        and type(config.seed) is type(config.replicas) is int
+    )
+    assert (
+        Config(model="ngcn", powers=np.arange(3))
+        == Config(model="ngcn", powers=[0, np.int32(1), 2])
+        == Config(model="ngcn", powers=3)
+    )

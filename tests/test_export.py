@@ -18,15 +18,18 @@ from ngcn.runs import Run
 
 # Every graph model, classifier, depth and feature preparation at least once
 VARIANTS = {
-    "attention": (Config(powers=3, replicas=2, hidden=4, steps=3), False),
-    "fc2": (Config(classifier="fc2", powers=[0, 2], replicas=1, layers=3, steps=3, features="row"), False),
+    "attention": (Config(model="ngcn", powers=3, replicas=2, hidden=4, steps=3), False),
+    "fc2": (
+        Config(model="ngcn", classifier="fc2", powers=[0, 2], replicas=1, layers=3, steps=3, features="row"),
+        False,
+    ),
     "sage": (Config(model="nsage", powers=3, replicas=2, hidden=4, steps=3, features="none"), False),
     "sage-fc": (Config(model="nsage", classifier="fc", powers=2, replicas=1, steps=3, features="bag"), False),
     "gcn": (Config(model="gcn", steps=3), False),
     "gcn-kipf": (Config(model="gcn-kipf", steps=3), False),
-    "unit": (Config(powers=2, replicas=1, hidden=4, steps=3, features="unit"), False),
+    "unit": (Config(model="ngcn", powers=2, replicas=1, hidden=4, steps=3, features="unit"), False),
     "dcnn": (Config(model="dcnn", steps=3), False),
-    "several-labels": (Config(classifier="harmonic", powers=3, replicas=1, steps=3), True),
+    "several-labels": (Config(model="ngcn", classifier="harmonic", powers=3, replicas=1, steps=3), True),
 }
 
 LOAD = """

@@ -32,9 +32,12 @@ def test_every_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
             assert verb == "ngcn"
             result = CliRunner().invoke(app, arguments)
             assert result.exit_code == 0, f"{line}\n{result.output}"
+            if arguments[0] == "train":  # the last two lines are the facts about the graph
+                assert all(fact in PAGE for fact in result.stderr.splitlines()[-2:]), result.stderr
     papers = pd.read_csv("papers.csv")
     assert ",".join(papers.columns) in PAGE and len(papers) == 210 and len(pd.read_parquet("everybody.parquet")) == 300
     assert set(papers["id"]) == set(pd.read_csv("again.csv")["id"])
+    assert list(pd.read_csv("sets.csv"))[:5] == ["id", "prediction", "confidence", "set", "disagreement"]
 
 
 def test_the_tables_are_those_of_the_page_and_of_the_script(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,11 +7,12 @@ from typer.testing import Result
 from ngcn import explain_node
 
 Ngcn = Callable[..., Result]
+SMALL = ("train", "cora", "--model", "ngcn", "--replicas", "1")
 
 
 @pytest.fixture
 def run(ngcn: Ngcn) -> str:
-    assert ngcn("train", "cora", "--powers", "3", "--replicas", "1", "--steps", "40", "--out", "run").exit_code == 0
+    assert ngcn(*SMALL, "--powers", "3", "--steps", "40", "--out", "run").exit_code == 0
     return "run"
 
 
@@ -47,11 +48,24 @@ def test_json_is_the_explanation(ngcn: Ngcn, run: str) -> None:
 
 
 def test_fully_connected_votes_are_a_lead(ngcn: Ngcn) -> None:
-    ngcn("train", "cora", "--classifier", "fc", "--powers", "2", "--replicas", "1", "--steps", "5", "--out", "fc")
+    ngcn(*SMALL, "--classifier", "fc", "--powers", "2", "--steps", "5", "--out", "fc")
     words = " ".join(ngcn("explain", "fc", "--node", "3").stdout.split())
     why = explain_node("fc", 3)
     assert f"its logit is {why.score:+.2f} above the mean of all classes." in words
     assert all(f"Â^{vote.power} │ {vote.contribution:+.2f} │" in words for vote in why.votes)
+
+
+def test_the_votes_of_a_default_run_are_those_of_its_towers(ngcn: Ngcn) -> None:
+    assert ngcn("train", "cora", "--steps", "10", "--out", "run").exit_code == 0
+    words = " ".join(ngcn("explain", "run", "--node", "1708").stdout.split())
+    why = explain_node("run", 1708)
+    kinds = ["GCN Â^1", "GCN Â^2", "GCN Â^4", "SAGE P^1", "SAGE P^2", "SAGE P^3"]
+    assert [vote.towers for vote in why.votes] == ["features", *kinds]
+    for vote in why.votes:
+        cells = f"{vote.towers} │ {vote.weight:.3f} │ {100 * vote.opinion:.1f} % │ {100 * vote.contribution:.1f} %"
+        assert cells in words
+    assert sum(vote.contribution for vote in why.votes) == pytest.approx(why.probability, abs=1e-5)
+    assert f"calibrated. The sum is the predicted probability, {100 * why.probability:.1f} %." in words
 
 
 def test_unknown_nodes_and_classes(ngcn: Ngcn, run: str) -> None:

@@ -1,3 +1,4 @@
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -67,14 +68,21 @@ def test_version_and_no_arguments(ngcn: Ngcn) -> None:
 
 
 def test_help_shows_the_defaults(ngcn: Ngcn) -> None:
+    """Of the default model with its recipe. Where models differ, its name is before them."""
     words = " ".join(ngcn("train", "--help").stdout.replace("│", "").split())
-    config = Config()
+    config, ngcn_config = Config(), Config(model="ngcn")
     for name, default in (
-        ("powers", f"ngcn: {len(config.powers)}"),
-        ("replicas", f"ngcn: {config.replicas}"),
-        ("classifier", f"ngcn: {config.classifier}"),
-        ("layers", f"ngcn: {config.layers}"),
+        ("powers", f"ngcn: {len(ngcn_config.powers)}"),  # those of the mixed model are in its mix
+        ("replicas", f"mixed: {config.replicas}"),
+        ("classifier", f"mixed: {config.classifier}"),
+        ("hidden", f"mixed: {config.hidden}"),
+        ("layers", f"mixed: {config.layers}"),
+        ("steps", config.steps),
         ("lr", config.lr),
-        ("l2", f"ngcn: {config.l2}"),
+        ("dropout", config.dropout),
+        ("l2", f"mixed: {config.l2}"),
+        ("patience", f"mixed: {config.patience}"),
     ):
-        assert f"({default})" in words.split("Options")[1].split(f"--{name} ")[1].split(" --")[0]
+        text = words.split("Options")[1].split(f"--{name} ")[1].split(" --")[0]
+        assert re.findall(r"\(([^()]*)\)$", text.split(" ╰")[0]) == [str(default)], text
+    assert "(never)" not in words and "Ellipsis" not in words

@@ -63,6 +63,87 @@ def test_only_nodes_without_a_label_in_every_form(ngcn: Ngcn) -> None:
     assert ngcn("predict", "run", "--out", "all.csv", "--all").exit_code == 0 and len(pd.read_csv("all.csv")) == 60
 
 
+def test_a_default_run_tells_how_much_its_towers_disagree(ngcn: Ngcn) -> None:
+    write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", "--steps", "40").exit_code == 0
+    for out in ("x.csv", "x.parquet", "x.json"):
+        assert ngcn("predict", "runs/crowds-mixed", "--all", "--out", out).exit_code == 0
+    table = pd.read_csv("x.csv")
+    assert list(table) == ["id", "prediction", "confidence", "disagreement", "p_left", "p_right"]
+    run = Run.open("runs/crowds-mixed")
+    expected = run.model().disagreement(run.graph())
+    assert expected is not None and expected.min() >= 0 and 0.01 < expected.max() < 1
+    np.testing.assert_allclose(table["disagreement"], expected, atol=1e-5)
+    np.testing.assert_allclose(pd.read_parquet("x.parquet")["disagreement"], expected, atol=1e-6)
+    records = json.loads(Path("x.json").read_text())
+    assert list(records[0]) == ["id", "prediction", "confidence", "disagreement", "probabilities"]
+    np.testing.assert_allclose([row["disagreement"] for row in records], expected, atol=1e-6)
+
+
+def test_sets_contain_the_true_class_as_often_as_asked(ngcn: Ngcn) -> None:
+    assert ngcn("train", "cora", "--model", "gcn", "--steps", "60", "--out", "run").exit_code == 0
+    graph, sizes = Run.open("run").graph(), []
+    truth = np.array(graph.class_names)[graph.labels]
+    for coverage in (0.6, 0.8, 0.9, 0.99):
+        result = ngcn("predict", "run", "--coverage", str(coverage), "--out", "x.csv")
+        assert result.exit_code == 0 and "They rest on" not in result.stderr  # 500 validation nodes
+        table = pd.read_csv("x.csv")
+        assert list(table)[:4] == ["id", "prediction", "confidence", "set"]
+        sets = [set(names.split("|")) for names in table["set"]]
+        assert all(name in names for name, names in zip(table["prediction"], sets, strict=True))
+        hit = np.array([name in names for name, names in zip(truth, sets, strict=True)])
+        right = (table["prediction"] == truth)[graph.test].mean()  # a set has at least the predicted class
+        assert abs(hit[graph.test].mean() - max(coverage, right)) < 0.05
+        sizes.append(np.mean([len(names) for names in sets]))
+        said = f"Sets of {sizes[-1]:.2f} classes on average contain the true one with probability {coverage:g}."
+        assert said in result.stderr
+    assert sizes == sorted(sizes) and sizes[-1] > sizes[0]
+
+
+def test_sets_of_few_validation_nodes_in_csv_and_json(ngcn: Ngcn) -> None:
+    write("crowds", size=180)
+    assert ngcn("train", "crowds", "--ignore", "town", "--steps", "40", "--out", "run").exit_code == 0
+    for out in ("x.csv", "x.json"):
+        result = ngcn("predict", "run", "--coverage", "0.95", "--out", out)
+        assert result.exit_code == 0, result.output
+        assert "They rest on 30 validation nodes only, so the probability may well be off by 4 %." in result.stderr
+    table, records = pd.read_csv("x.csv"), json.loads(Path("x.json").read_text())
+    assert list(table) == ["id", "prediction", "confidence", "set", "disagreement", "p_left", "p_right"]
+    assert list(records[0]) == ["id", "prediction", "confidence", "set", "disagreement", "probabilities"]
+    assert [row["set"] for row in records] == [names.split("|") for names in table["set"]]
+    run = Run.open("run")
+    sets = run.model().predict_set(run.graph(), run.graph().unlabelled.nonzero()[0], coverage=0.95)
+    assert [row["set"] for row in records] == [
+        [n for n, there in zip(("left", "right"), row, strict=True) if there] for row in sets
+    ]
+
+
+@pytest.mark.parametrize(
+    ("train", "message"),
+    [
+        (("--multilabel", "--ignore", "town"), "This model has no prediction sets: it is multi-label."),
+        (("--ignore", "town", "--recipe", "paper"), "without enough validation nodes, or by the recipe paper or kipf."),
+        (
+            ("--ignore", "town", "--split", "random:12"),
+            "without enough validation nodes, or by the recipe paper or kipf.",
+        ),
+    ],
+)
+def test_models_without_prediction_sets(ngcn: Ngcn, train: tuple[str, ...], message: str) -> None:
+    write("crowds", size=60)
+    assert ngcn("train", "crowds", *train, *QUICK, "--steps", "2").exit_code == 0
+    result = ngcn("predict", "run", "--coverage", "0.9", "--out", "x.csv")
+    assert result.exit_code == 2 and message in result.stderr and not Path("x.csv").exists()
+
+
+@pytest.mark.parametrize("coverage", ["0", "1", "90", "-0.1"])
+def test_coverage_is_a_share(ngcn: Ngcn, coverage: str) -> None:
+    write("crowds", size=180)
+    ngcn("train", "crowds", "--ignore", "town", *QUICK, "--steps", "2")
+    result = ngcn("predict", "run", "--coverage", coverage, "--out", "x.csv")
+    assert result.exit_code == 2 and "coverage must be above 0 and below 1, such as 0.9" in result.stderr
+
+
 def test_another_graph_with_the_model(ngcn: Ngcn) -> None:
     write("crowds")
     assert ngcn("train", "crowds", "--one-hot", "town", *QUICK).exit_code == 0

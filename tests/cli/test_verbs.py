@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from typer.testing import Result
 
-from ngcn import Config
-from ngcn.graph import load_dataset
+from ngcn import Config, Run
+from ngcn.graph import facts, load_dataset
+from ngcn.text import METRICS
 
 Ngcn = Callable[..., Result]
 QUICK = ("train", "cora", "--model", "gcn", "--steps", "3")
@@ -17,28 +18,58 @@ RUN = "runs/cora-gcn"
 
 
 def test_train_shows_scores_weights_and_the_run_folder(ngcn: Ngcn) -> None:
-    result = ngcn("train", "cora", "--powers", "2", "--replicas", "1", "--steps", "3")
+    result = ngcn("train", "cora", "--model", "ngcn", "--powers", "2", "--replicas", "1", "--steps", "3")
     assert result.exit_code == 0, result.output
     for part in ("N-GCN on cora: attention, K=2, r=1", "Validation", "Test", "Accuracy", "Â^0", "Â^1", "Best step: "):
         assert part in result.stdout
     assert "Run folder: runs/cora-ngcn-attention-K2-r1" in result.stdout
     assert Path("runs/cora-ngcn-attention-K2-r1/result.json").exists()
-    assert result.stderr == ""  # no terminal, no progress bar
+
+
+def test_the_default_shows_the_graph_all_scores_references_and_towers(ngcn: Ngcn) -> None:
+    result = ngcn("train", "cora", "--steps", "20")
+    assert result.exit_code == 0, result.output
+    assert result.stderr == f"{facts(load_dataset('cora'))}\n"  # two lines; no terminal, no progress bar
+    assert result.stderr.count("\n") == 2
+    shown = " ".join(result.stdout.split())
+    assert shown.startswith("Mixed network on cora: 7 towers ")
+    assert "┃ Validation ┃ Test ┃ Majority class ┃ Features alone ┃" in shown
+    run, references = Run.open("runs/cora-mixed"), json.loads(Path("runs/cora-mixed/references.json").read_text())
+    scores = run.scores(0)
+    assert list(references) == ["majority", "regression"] and set(scores["test_scores"]) == set(METRICS)
+    for name, title in METRICS.items():
+        columns = [scores["val_scores"], scores["test_scores"], *(of["test"] for of in references.values())]
+        cells = (f"{of[name]:.3f}" if name == "loss" else f"{100 * of[name]:.1f} %" for of in columns)
+        assert f"│ {' │ '.join((title, *cells))} │" in shown
+    assert "┃ Towers ┃ Accuracy, validation ┃ Weight ┃" in shown
+    for tower in scores["towers"]:
+        assert f"│ {tower['towers']} │ {100 * tower['val']:.1f} % │ {tower['weight']:.3f} │" in shown
+    assert sum(tower["weight"] for tower in scores["towers"]) == pytest.approx(1)
+    assert "Run folder: runs/cora-mixed" in result.stdout
+    evaluation = ngcn("evaluate", "runs/cora-mixed")
+    assert evaluation.exit_code == 0 and "no" not in evaluation.stdout.split()
+    assert "The weights give the scores of runs/cora-mixed/result.json." in evaluation.stdout
 
 
 def test_json_is_one_object_with_documented_keys(ngcn: Ngcn) -> None:
     result = ngcn(*QUICK, "--json")
     answer = json.loads(result.stdout)
-    keys = "dataset model config metric runs val_mean test_mean test_std test_at_best_val scale_weights"
-    assert list(answer) == keys.split()
+    keys = (
+        "dataset model config metric runs val_mean test_mean test_std test_at_best_val scale_weights references towers"
+    )
+    assert list(answer) == keys.split() and result.stderr.endswith(f"Run folder: {RUN}\n")
+    assert "nodes, " not in result.stderr  # facts about the graph are for people
     assert list(answer["runs"][0]) == ["seed", "val", "test", "best_step", "seconds"]
     assert answer["config"] == Config(model="gcn", steps=3).to_dict()
-    assert answer["scale_weights"] == [1.0] and answer["metric"] == "accuracy"
+    assert answer["scale_weights"] == [1.0] and answer["metric"] == "accuracy" and answer["towers"] is None
+    assert answer["references"] == json.loads(Path(RUN, "references.json").read_text())
     assert answer == json.loads(Path(RUN, "result.json").read_text())
-    assert (
-        json.loads(ngcn("train", "cora", "--classifier", "fc", "--steps", "1", "--json").stdout)["scale_weights"]
-        is None
-    )
+    fc = json.loads(ngcn("train", "cora", "--model", "ngcn", "--classifier", "fc", "--steps", "1", "--json").stdout)
+    assert fc["scale_weights"] is None and fc["towers"] is None
+    mixed = json.loads(ngcn("train", "cora", "--steps", "1", "--json").stdout)
+    assert mixed["config"] == Config(steps=1).to_dict() and len(mixed["towers"]) == 7
+    assert list(mixed["towers"][0]) == ["towers", "graph_model", "operator", "power", "val", "weight"]
+    assert [row["weight"] for row in mixed["towers"]] == pytest.approx(mixed["scale_weights"])
 
 
 def test_options_override_the_config_file(ngcn: Ngcn) -> None:
@@ -49,9 +80,8 @@ def test_options_override_the_config_file(ngcn: Ngcn) -> None:
 
 def test_powers_are_a_number_or_a_list(ngcn: Ngcn) -> None:
     def config(powers: str) -> list[int]:
-        return json.loads(ngcn("train", "cora", "--steps", "1", "--powers", powers, "--json").stdout)["config"][
-            "powers"
-        ]
+        command = ("train", "cora", "--model", "ngcn", "--steps", "1", "--powers", powers, "--json")
+        return json.loads(ngcn(*command).stdout)["config"]["powers"]
 
     assert config("3") == [0, 1, 2] and config("0,4") == [0, 4] and config("2,") == [2]
 
@@ -68,7 +98,9 @@ def test_resume_needs_the_folder_only(ngcn: Ngcn) -> None:
     assert f"The run in {RUN} is finished already." in again.stderr
     assert json.loads(ngcn(*QUICK, "--resume", "--json").stdout) == json.loads(first.stdout)  # the folder's usual name
     again = ngcn("train", "--config", f"{RUN}/config.yaml", "--resume", "--out", RUN)
-    assert again.stderr == f"The run in {RUN} is finished already.\n"
+    warning = first.stderr.removesuffix(f"Run folder: {RUN}\n")  # logistic regression is better after three steps
+    assert warning.startswith("Logistic regression on the features alone does better")
+    assert again.stderr == f"The run in {RUN} is finished already.\n{warning}"
     fresh = ngcn(*QUICK, "--resume", "--out", "new", "--json")
     assert fresh.exit_code == 0 and "There is no run in new yet; starting a new one." in fresh.stderr
 
@@ -119,7 +151,7 @@ def test_predict_writes_every_node(ngcn: Ngcn) -> None:
 def test_datasets_lists_all_datasets(ngcn: Ngcn) -> None:
     result = ngcn("datasets")
     assert result.exit_code == 0
-    for name in ("cora", "citeseer", "pubmed", "ppi", "ppi-synthetic", "embedded"):
+    for name in ("cora", "citeseer", "pubmed", "ppi", "ppi-rebuilt", "ppi-synthetic", "embedded"):
         assert name in result.stdout
     assert ngcn("datasets", "fetch", "cora").exit_code == 0
 
@@ -145,12 +177,13 @@ def test_several_seeds_show_mean_and_standard_deviation(ngcn: Ngcn) -> None:
 
 
 def test_the_number_of_threads_changes_no_bit(ngcn: Ngcn) -> None:
-    for threads in ("1", "2"):
-        ngcn(
-            "train", "cora", "--powers", "2", "--replicas", "2", "--steps", "5", "--threads", threads, "--out", threads
-        )
-    for name in ("metrics.csv", "weights.safetensors"):
-        assert Path("1/seed-0", name).read_bytes() == Path("2/seed-0", name).read_bytes()
+    for model in ("mixed", "ngcn"):
+        for threads in ("1", "2"):
+            small = ("--model", model, "--replicas", "2", "--steps", "5", "--threads", threads)
+            assert ngcn("train", "cora", *small, "--out", f"{model}-{threads}").exit_code == 0
+        for name in ("metrics.csv", "weights.safetensors"):
+            first, second = (Path(f"{model}-{threads}/seed-0", name).read_bytes() for threads in ("1", "2"))
+            assert first == second
 
 
 def test_generated_data_are_announced(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:

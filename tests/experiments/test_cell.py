@@ -1,15 +1,16 @@
 """The key of a cell depends on everything that determines its outcome, and on nothing else."""
 
 import numpy as np
+import pytest
 import scipy.sparse as sp
 
 from ngcn import Config, train
-from ngcn.experiments.cell import Cell, Setup, remove_features
+from ngcn.experiments.cell import Cell, Setup, remove_features, setup
 from ngcn.graph import load_dataset
 
 
-def key(seed=0, removed=0.0, **settings):
-    return Cell(Setup(Config(**settings), removed), seed).key
+def key(seed=0, removed=0.0, dataset="cora", model="ngcn", **settings):
+    return Cell(setup(dataset, model, removed, **settings), seed).key
 
 
 def test_every_setting_changes_the_key():
@@ -26,18 +27,29 @@ def test_every_setting_changes_the_key():
         key(model="lp"),
         key(model="label-spreading"),
         key(model="label-spreading", settings={"alpha": 0.5}),
+        key(recipe="standard"),
+        key(bias=True),
+        key(patience=50),
+        key(metric="macro_f1"),
+        key(balance=True),
+        key(recipe="standard", refit=True),
+        key(model="mixed", recipe="independent"),
+        key(model="mixed", recipe="independent", mix=["gcn:symmetric:0,1", "sage:walk:1"]),
+        key(model="mixed", recipe="independent", mix=["gcn:symmetric:0,1", "sage:in:1"]),
     ]
     assert len(set(keys)) == len(keys)
 
 
 def test_an_explicit_default_does_not_change_the_key():
-    assert key() == key(powers=6, replicas=4, classifier="attention", steps=600, seeds=20, split="planetoid")
+    given = {"powers": 6, "replicas": 4, "classifier": "attention", "steps": 600, "seeds": 20, "split": "planetoid"}
+    assert key() == key(**given, recipe="paper", bias=False, balance=False, refit=False)
     assert key(powers=[0, 1]) == key(powers=2)
     assert key(model="gcn-kipf") == key(model="gcn", recipe="kipf") != key(model="gcn")
 
 
-def test_running_a_cell_is_training_its_configuration():
-    config = Config(model="gcn", steps=8)
+@pytest.mark.parametrize("recipe", ["paper", "standard"])
+def test_running_a_cell_is_training_its_configuration(recipe):
+    config = Config(model="gcn", recipe=recipe, steps=8)
     outcome = Cell(Setup(config), seed=3).run()
     result = train(load_dataset("cora"), config, seed=3)
     assert (outcome["val"], outcome["test"], outcome["best_step"]) == (result.val, result.test, result.best_step)
@@ -77,6 +89,7 @@ def test_removal_depends_on_the_seed_only():
     assert (once != other).nnz > 0
 
 
-def test_a_graph_without_any_feature_left_can_be_trained_on():
-    outcome = Cell(Setup(Config(powers=2, replicas=1, steps=3), removed=1.0), seed=0).run()
+@pytest.mark.parametrize("settings", [{"model": "ngcn", "powers": 2, "replicas": 1}, {}])
+def test_a_graph_without_any_feature_left_can_be_trained_on(settings):
+    outcome = Cell(Setup(Config(**settings, steps=3), removed=1.0), seed=0).run()
     assert 0 <= outcome["test"] <= 1

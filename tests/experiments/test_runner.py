@@ -11,11 +11,10 @@ from pathlib import Path
 import pytest
 from joblib import parallel_config
 
-from ngcn import Config
-from ngcn.experiments import Setup, Store, run
-from ngcn.experiments.cell import Cell
+from ngcn.experiments import Store, run
+from ngcn.experiments.cell import Cell, setup
 
-CELLS = Setup(Config(model="gcn", steps=4)).cells(3) + Setup(Config(model="lp")).cells(1)
+CELLS = setup("cora", "gcn", steps=4).cells(3) + setup("cora", "lp").cells(1)
 
 
 def test_finished_cells_are_not_trained_again(tmp_path):
@@ -38,7 +37,7 @@ def test_the_summary_replaces_the_cell_files(tmp_path):
 
 
 def test_a_cell_that_cannot_be_trained_does_not_stop_the_others(tmp_path):
-    hopeless = Cell(Setup(Config(model="gcn", steps=4, lr=1e30)), 0)
+    hopeless = Cell(setup("cora", "gcn", steps=4, lr=1e30), 0)
     failed = run([hopeless, CELLS[-1]], Store(tmp_path), 1)
     assert list(failed) == [hopeless.name]
     assert "loss became" in failed[hopeless.name]
@@ -50,12 +49,12 @@ def test_a_cell_that_cannot_be_trained_does_not_stop_the_others(tmp_path):
 
 WORK = """
 import json, sys
-from ngcn.experiments import Setup, Store, run
-from ngcn import Config
+from ngcn.experiments import Store, run
+from ngcn.experiments.cell import setup
 from ngcn.training import checkpoint
 names = []
 checkpoint.CHECKPOINT_SECONDS = 0.0
-run(Setup(Config(model="gcn", steps=int(sys.argv[2]))).cells(int(sys.argv[3])), Store(sys.argv[1]), int(sys.argv[4]),
+run(setup("cora", "gcn", steps=int(sys.argv[2])).cells(int(sys.argv[3])), Store(sys.argv[1]), int(sys.argv[4]),
     lambda cell, outcome: names.append(cell.name))
 print(json.dumps(names))
 """
@@ -69,12 +68,12 @@ def work(folder, steps, seeds, jobs=1):
 def test_two_processes_share_the_cells_of_a_store(tmp_path):
     both = [work(tmp_path, 60, 6) for _ in range(2)]
     shares = [json.loads(process.communicate()[0]) for process in both]
-    assert sorted(shares[0] + shares[1]) == sorted(cell.name for cell in Setup(Config(model="gcn", steps=60)).cells(6))
+    assert sorted(shares[0] + shares[1]) == sorted(cell.name for cell in setup("cora", "gcn", steps=60).cells(6))
     assert [process.returncode for process in both] == [0, 0]
 
 
 def test_a_killed_process_continues_from_its_checkpoint(tmp_path):
-    cell = Setup(Config(model="gcn", steps=400)).cells(1)[0]
+    cell = setup("cora", "gcn", steps=400).cells(1)[0]
     checkpoint = tmp_path / "running" / cell.name / "checkpoint.safetensors"
     with work(tmp_path, 400, 1) as process:
         while not checkpoint.exists():

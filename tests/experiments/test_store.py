@@ -15,7 +15,7 @@ from ngcn.experiments.cell import Cell, Setup
 from ngcn.experiments.runner import run
 from ngcn.experiments.store import Store
 
-CELLS = Setup(Config(model="gcn")).cells(3) + Setup(Config(powers=2)).cells(2)
+CELLS = Setup(Config(model="gcn")).cells(3) + Setup(Config(model="ngcn", powers=2)).cells(2)
 
 
 def outcome(number, weights=None):

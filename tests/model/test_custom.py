@@ -99,7 +99,7 @@ class Noisy(Paper):
 
 def test_recipes_may_draw_from_torch(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(RECIPES, "noisy", RecipeSpec("", Noisy))
-    config = Config(recipe="noisy", powers=2, replicas=1, hidden=4, steps=12)
+    config = Config(model="ngcn", recipe="noisy", powers=2, replicas=1, hidden=4, steps=12)
     whole = train(graph, config)
     with pytest.raises(KeyboardInterrupt):
         train(graph, config, folder=tmp_path / "run", on_step=stop_at_5)

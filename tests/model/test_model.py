@@ -9,12 +9,22 @@ from ngcn import Config, GraphError, Model, ModelError, RunError, predict, train
 from ngcn.graph import Graph
 from ngcn.ops import use_reference
 
-SMALL = Config(powers=3, replicas=2, hidden=4, steps=12)
+SMALL = Config(model="ngcn", powers=3, replicas=2, hidden=4, steps=12)
+MIXED = Config(hidden=4, steps=12)
+VARIANTS = {
+    "mixed": MIXED,
+    "directed": replace(MIXED, mix=("gcn:row:0,2", "sage:in:1", "sage:out:1"), powers=None),
+    "ngcn": SMALL,
+    "paper": Config(model="ngcn", recipe="paper", powers=3, replicas=2, hidden=4, steps=12),
+    "nsage": replace(SMALL, model="nsage"),
+    "fc": replace(SMALL, classifier="fc"),
+    "standard": replace(SMALL, features="standard"),
+}
 
 
-@pytest.mark.parametrize("settings", [{}, {"model": "nsage"}, {"classifier": "fc"}, {"features": "standard"}])
-def test_a_saved_model_predicts_the_same(graph: Graph, tmp_path: Path, settings: dict) -> None:
-    model = train(graph, replace(SMALL, **settings)).model
+@pytest.mark.parametrize("name", VARIANTS)
+def test_a_saved_model_predicts_the_same(graph: Graph, tmp_path: Path, name: str) -> None:
+    model = train(graph, VARIANTS[name]).model
     model.save(tmp_path / "model")
     again = Model.load(tmp_path / "model")
     np.testing.assert_array_equal(again.predict_proba(graph), model.predict_proba(graph))
@@ -26,8 +36,9 @@ def test_a_saved_model_predicts_the_same(graph: Graph, tmp_path: Path, settings:
     ]
 
 
-def test_rows_are_those_of_all_nodes(graph: Graph) -> None:
-    model = train(graph, SMALL).model
+@pytest.mark.parametrize("config", [MIXED, SMALL], ids=["mixed", "ngcn"])
+def test_rows_are_those_of_all_nodes(graph: Graph, config: Config) -> None:
+    model = train(graph, config).model
     rows = np.array([7, 3, 30])
     np.testing.assert_allclose(model.predict_proba(graph, rows), model.predict_proba(graph)[rows], rtol=1e-6)
     assert model.predict(graph, rows).tolist() == model.predict(graph)[rows].tolist()
@@ -43,10 +54,11 @@ def test_predictions_are_names_or_a_matrix_of_labels(graph: Graph, multilabel_gr
     assert not np.allclose(p.sum(axis=1), 1)
 
 
-def test_scores_are_those_of_the_result(graph: Graph) -> None:
-    result = train(graph, SMALL)
+@pytest.mark.parametrize("config", [MIXED, SMALL], ids=["mixed", "ngcn"])
+def test_scores_are_those_of_the_result(graph: Graph, config: Config) -> None:
+    result = train(graph, config)
     found = result.model.evaluate(graph, "val", "test", "train")
-    assert (found["val"], found["test"]) == (result.val_scores, result.test_scores)
+    assert found["val"] == pytest.approx(result.val_scores) and found["test"] == pytest.approx(result.test_scores)
     none = graph.with_split(graph.train, graph.val, graph.test & False)
     assert result.model.evaluate(none, "test") == {"test": {}}
 
@@ -77,10 +89,11 @@ def test_folders_without_a_model(graph: Graph, tmp_path: Path) -> None:
         Model.load(tmp_path / "run")
 
 
-@pytest.mark.parametrize("model", ["ngcn", "nsage", "dcnn", "walk-coefficients", "cheby"])
+@pytest.mark.parametrize("model", ["mixed", "ngcn", "nsage", "dcnn", "walk-coefficients", "cheby"])
 def test_training_on_the_reference_path_agrees_with_the_kernels(graph: Graph, model: str) -> None:
     """The path of other devices, run on the CPU: the same dropout masks, so the same losses up to rounding."""
-    config = Config(model=model, hidden=4, steps=8)
+    # In rows of SAGE with one positive unit of few, gradients are 0 but for rounding, and Adam takes only their signs
+    config = Config(model=model, hidden=8, steps=8)
     fast = train(graph, config)
     with use_reference():
         reference = train(graph, config)

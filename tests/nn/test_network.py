@@ -22,13 +22,18 @@ ALL += [("mlp", "identity"), ("cheby", "identity"), ("walk-coefficients", "ident
 
 
 def build(model: str, classifier: str, X: Features, **settings) -> Network:
-    return build_network(model, X.shape[1], 3, classifier=classifier, **settings).double().eval()
+    network = build_network(model, X.shape[1], 3, classifier=classifier, **settings).double().eval()
+    for name, parameter in network.named_parameters():
+        if "bias" in name:
+            nn.init.normal_(parameter)
+    return network
 
 
+@pytest.mark.parametrize("bias", [False, True])
 @pytest.mark.parametrize(("model", "classifier"), ALL)
-def test_rows_are_what_the_whole_would_be(graph, X, model, classifier):
+def test_rows_are_what_the_whole_would_be(graph, X, model, classifier, bias):
     """Asking for some rows gives exactly those rows of the full result, and the same gradient."""
-    network = build(model, classifier, X)
+    network = build(model, classifier, X, bias=bias)
     A_hat = normalize(graph.adjacency, MODELS[model].normalization).double()
     rows = torch.tensor([7, 3, 11])
     weight = torch.randn(3, 3, dtype=torch.float64)
@@ -42,7 +47,7 @@ def test_rows_are_what_the_whole_would_be(graph, X, model, classifier):
 @pytest.mark.parametrize(("model", "classifier"), ALL)
 def test_permuting_nodes_permutes_the_result(graph, model, classifier):
     X = Features(graph.features).double()
-    network = build(model, classifier, X)
+    network = build(model, classifier, X, bias=True)
     order = np.random.default_rng(0).permutation(graph.nodes)
     P = sp.eye_array(graph.nodes).tocsr()[order]
     how = MODELS[model].normalization
@@ -114,6 +119,20 @@ def test_training_mode_drops_and_evaluation_does_not(graph, X):
     assert torch.equal(network(A_hat, X), network(A_hat, X))
     network.train()
     assert not torch.equal(network(A_hat, X), network(A_hat, X))
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_calibration_comes_last(graph, X, multilabel):
+    network = build("ngcn", "attention", X, powers=2, replicas=1, multilabel=multilabel)
+    A_hat = normalize(graph.adjacency).double()
+    before = network(A_hat, X)
+    torch.testing.assert_close(before, network.classifier(network.towers(A_hat, X)))  # it begins as the identity
+    assert network.calibration.slope.shape == ((3,) if multilabel else (1,))
+    network.calibration.slope.copy_(torch.tensor([2.0, 0.5, 1.0]) if multilabel else torch.tensor([2.0]))
+    network.calibration.offset.copy_(torch.tensor([0.0, -1.0, 3.0]))
+    expected = before * network.calibration.slope + network.calibration.offset
+    torch.testing.assert_close(network(A_hat, X), expected)
+    torch.testing.assert_close(network.combine(network.towers(A_hat, X)), expected)
 
 
 @pytest.mark.parametrize(

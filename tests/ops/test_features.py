@@ -37,6 +37,21 @@ def test_dense_features_are_multiplied_as_such(backend):
     assert torch.autograd.gradcheck(lambda W: X.times(W, 2), W)
 
 
+@pytest.mark.parametrize("probability", [0.5, 0.3])
+def test_one_mask_for_all_towers(backend, probability):
+    X = Features(1 + np.random.default_rng(0).random((400, 3)))
+    dropped = X.with_shared_mask(Dropout.draw(probability))
+    eye = torch.eye(3, dtype=torch.float64).repeat(2, 1, 2)  # two powers, two replicas
+    found = dropped.times(eye, 2, Dropout.draw(0.9))  # which is not drawn again
+    first = found[0, :, :3]
+    assert all(torch.equal(part, first) for block in found for part in block.split(3, dim=1))
+    kept = first != 0
+    torch.testing.assert_close(first[kept], X.dense()[kept] / (1 - probability), rtol=1e-4, atol=0)
+    assert abs(kept.double().mean() - (1 - probability)) < 0.06
+    W = torch.randn(2, 3, 4, dtype=torch.float64, requires_grad=True)
+    assert torch.autograd.gradcheck(lambda W: dropped.times(W, 2), W)
+
+
 def test_gradient_over_several_parts(backend):
     """More rows than one part of the transpose holds."""
     X = Features(np.random.default_rng(0).random((2500, 3)))

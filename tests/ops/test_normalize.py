@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn.ops import normalize, normalize_rows, rescaled_laplacian
+from ngcn.ops import Operators, normalize, normalize_rows, rescaled_laplacian
 
 
 def dense_reference(A: np.ndarray, how: str) -> np.ndarray:
@@ -25,7 +25,7 @@ def test_matches_the_definition(graph, how):
 def test_takes_scipys_older_matrices_and_no_other_names(graph):
     matrix = sp.csr_matrix(graph.adjacency)
     np.testing.assert_array_equal(normalize(matrix).matrix.toarray(), normalize(graph.adjacency).matrix.toarray())
-    with pytest.raises(ValueError, match="symmetric, row or laplacian, not 'sym'"):
+    with pytest.raises(ValueError, match="symmetric, row, laplacian, walk, in, out, not 'sym'"):
         normalize(matrix, "sym")
 
 
@@ -77,3 +77,61 @@ def test_the_laplacian_is_a_normalisation(graph):
     assert L.symmetric
     with pytest.raises(ValueError, match="needs undirected edges"):
         normalize(graph.adjacency, "laplacian", directed=True)
+
+
+def mean_over(A: np.ndarray) -> np.ndarray:
+    """Rows of A without the diagonal, each divided by its sum."""
+    A = A.astype(np.float64)
+    np.fill_diagonal(A, 0)
+    degree = A.sum(axis=1, keepdims=True)
+    return np.divide(A, degree, out=np.zeros_like(A), where=degree > 0)
+
+
+@pytest.mark.parametrize("directed", [False, True])
+@pytest.mark.parametrize("how", ["walk", "in", "out"])
+def test_means_over_neighbours_are_dense_formulas(graph, how, directed):
+    """Weighted directed edges, with loops; `in` and `out` have a direction whatever `directed` says."""
+    A = graph.adjacency.toarray()
+    A[3, 3], A[4, 4], A[5, 6], A[6, 5] = 2.0, 0.1, 0.5, 1.5
+    A[29, :] = A[:, 29] = A[28, :] = 0  # a node without edges, one without edges out of it
+    expected = mean_over({"in": A.T, "out": A, "walk": A if directed else np.maximum(A, A.T)}[how])
+    found = normalize(sp.csr_array(A), how, directed=directed)
+    np.testing.assert_allclose(found.matrix.toarray(), expected, rtol=1e-6)
+    assert found.matrix.dtype == np.float32 and not found.symmetric
+    assert not found.matrix.diagonal().any() and not found.matrix.toarray()[29].any()
+    sums = found.matrix.sum(axis=1)
+    np.testing.assert_allclose(sums[sums > 0], 1, rtol=1e-6)
+
+
+def test_sources_and_targets_of_edges():
+    """0 -> 1 (weight 3), 2 -> 1 (weight 1), 0 -> 3; node 4 has a loop alone."""
+    A = np.zeros((5, 5))
+    A[0, 1], A[2, 1], A[0, 3], A[4, 4] = 3, 1, 1, 7
+    edges = sp.csr_array(A)
+    sources, targets = normalize(edges, "in").matrix.toarray(), normalize(edges, "out").matrix.toarray()
+    np.testing.assert_allclose(sources[1], [0.75, 0, 0.25, 0, 0])
+    np.testing.assert_allclose(sources[3], [1, 0, 0, 0, 0])
+    np.testing.assert_allclose(targets[0], [0, 0.75, 0, 0.25, 0])
+    assert not sources[[0, 2, 4]].any() and not targets[[1, 3, 4]].any()
+    np.testing.assert_allclose(normalize(edges, "walk").matrix.toarray()[1], [0.75, 0, 0.25, 0, 0])
+    assert A[4, 4] == edges[4, 4] == 7  # what was given is left as it was
+
+
+def test_in_and_out_are_walk_if_all_edges_go_both_ways(graph):
+    both = graph.adjacency.maximum(graph.adjacency.T)
+    walk = normalize(both, "walk").matrix.toarray()
+    for how in ("in", "out"):
+        np.testing.assert_array_equal(normalize(both, how).matrix.toarray(), walk)
+
+
+def test_operators_are_made_once(graph):
+    A = Operators(graph.adjacency)
+    assert not A and A["walk"] is A["walk"] and list(A) == ["walk"]
+    for how in ("symmetric", "row", "walk", "in", "out"):
+        np.testing.assert_array_equal(A[how].matrix.toarray(), normalize(graph.adjacency, how).matrix.toarray())
+    np.testing.assert_array_equal(A.matrix.toarray() > 0, normalize(graph.adjacency).matrix.toarray() > 0)
+    directed = Operators(graph.adjacency, directed=True)
+    expected = normalize(graph.adjacency, "walk", directed=True).matrix.toarray()
+    np.testing.assert_array_equal(directed["walk"].matrix.toarray(), expected)
+    with pytest.raises(ValueError, match="not 'sideways'"):
+        A["sideways"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -15,10 +16,12 @@ import pytest
 import scipy.sparse as sp
 import torch
 
-from ngcn import Config, Graph, Run, train
+from ngcn import Config, Graph, Run, train, train_seeds
 from ngcn.report import write_report
 
 MARKUP = "</script><script>window.broken = true</script><b>"
+NGCN = {"model": "ngcn", "powers": 3, "replicas": 2}
+PAPER = {**NGCN, "recipe": "paper"}
 FLAGS = (
     "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
     "--disable-component-update --disable-sync --hide-scrollbars"
@@ -45,13 +48,16 @@ def crowds(multilabel: bool = False, **changes: Any) -> Graph:
 
 @pytest.fixture(scope="session")
 def make_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
-    """Train on a graph, write the page and return its path."""
+    """Train the default model on a graph, or another, write the page and return its path."""
     torch.set_num_threads(1)
 
     def make(graph: Graph, explain: int = 25, change: Callable[[Path], None] | None = None, **settings: Any) -> Path:
         folder = tmp_path_factory.mktemp("run") / "my run"
-        settings = {"powers": 3, "replicas": 2, "steps": 30, "lr": 0.05, **settings}
-        train(graph, Config(**settings), folder=folder)
+        config = Config(**{"steps": 30, "lr": 0.05, **settings})
+        if config.seeds > 1:  # the run has references too
+            train_seeds(graph, config, folder, threads=1)
+        else:
+            train(graph, config, folder=folder)
         if change:
             change(folder)
         return write_report(Run.open(folder), graph=graph, explain=explain)
@@ -62,6 +68,12 @@ def make_page(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Path]:
 @pytest.fixture(scope="session")
 def page(make_page: Callable[..., Path]) -> Path:
     return make_page(crowds())
+
+
+@pytest.fixture(scope="session")
+def paper_page(make_page: Callable[..., Path]) -> Path:
+    """The paper's model: towers of one kind, no calibration."""
+    return make_page(crowds(), **PAPER)
 
 
 def data_of(page: Path) -> dict[str, Any]:
@@ -114,3 +126,5 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
     assert urls and all(url.startswith(("file:", "data:", "about:")) for url in urls), urls
     assert sum(url.startswith("file:") for url in urls) == 1
     assert chromium.execute_script("return window.broken === undefined")
+    shown = chromium.execute_script("return document.body.innerText")
+    assert not re.search(r"\b(null|undefined|NaN|Infinity)\b", shown)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,14 +10,19 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ngcn import explain_node
-from report.conftest import MARKUP, crowds, data_of
+from ngcn import Run, explain_node
+from ngcn.text import METRICS
+from report.conftest import MARKUP, NGCN, crowds, data_of
 
 pytest.importorskip("selenium")
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+TOWERS = {
+    "page": ["features", "GCN Â^1", "GCN Â^2", "GCN Â^4", "SAGE P^1", "SAGE P^2", "SAGE P^3"],
+    "paper_page": ["Â^0", "Â^1", "Â^2"],
+}
 Open = Callable[..., Any]
 MakePage = Callable[..., Path]
 
@@ -25,11 +31,25 @@ def text(browser: Any, element: str) -> str:
     return " ".join(browser.find_element(By.ID, element).text.split()).replace(" ,", ",")
 
 
+def superscript(towers: str) -> str:
+    """As the page writes the name of towers: "SAGE P^2" is SAGE P²."""
+    name, _, power = towers.partition("^")
+    return name + power.translate(str.maketrans("0123456789", "⁰¹²³⁴⁵⁶⁷⁸⁹"))
+
+
+def rows_of(browser: Any, element: str) -> list[list[str]]:
+    """The texts of a table, row by row."""
+    rows = browser.find_elements(By.CSS_SELECTOR, f"#{element} tr")
+    return [[cell.text.replace("\xa0", " ") for cell in row.find_elements(By.CSS_SELECTOR, "th, td")] for row in rows]
+
+
 def visible_width(browser: Any) -> int:
     return browser.execute_script("return document.documentElement.scrollWidth")
 
 
-def test_search_a_node_and_read_why(page: Path, open_page: Open) -> None:
+@pytest.mark.parametrize("which", TOWERS)
+def test_search_a_node_and_read_why(which: str, request: pytest.FixtureRequest, open_page: Open) -> None:
+    page: Path = request.getfixturevalue(which)
     browser, data = open_page(page), data_of(page)
     explained = int(next(iter(data["explained"])))
     node = data["nodes"]["id"][explained]
@@ -40,8 +60,9 @@ def test_search_a_node_and_read_why(page: Path, open_page: Open) -> None:
     shown = text(browser, "node")
     why = explain_node(page.parent, node, graph=crowds())
     assert shown.startswith(f"Node {node} {why.label}, probability {100 * why.probability:.1f} %")
+    assert [vote.towers for vote in why.votes] == TOWERS[which]
     for vote in why.votes:
-        assert f"Â{'⁰¹²'[vote.power]} {100 * vote.contribution:.1f} %" in shown
+        assert f"{superscript(vote.towers)} {100 * vote.contribution:.1f} %" in shown
     assert f"Sum: {100 * why.probability:.1f} %, its probability." in shown
     ring = why.rings[1]
     assert f"1 edge away: {ring.nodes} nodes, together {100 * ring.points:+.2f}".replace("-", "−") in shown
@@ -92,7 +113,7 @@ def test_a_node_without_precomputed_reasons_says_so_and_gives_the_command(page: 
     assert "This page contains them for 25 of 60 nodes. For this node, run:" in shown
     quoted = "'" + node.replace("'", "'\"'\"'") + "'"
     assert browser.find_element(By.CSS_SELECTOR, "#node code").text == f"ngcn explain '{page.parent}' --node {quoted}"
-    assert "Votes of the scales" in shown
+    assert "Votes of the towers" in shown
 
 
 def test_an_unknown_node_is_not_found(page: Path, open_page: Open) -> None:
@@ -173,6 +194,11 @@ def test_dark_mode_follows_the_system(page: Path, open_page: Open) -> None:
 def test_no_sideways_scrolling(page: Path, open_page: Open, width: int) -> None:
     browser = open_page(page, width=width, height=844)
     assert visible_width(browser) <= width
+    for element in ("scores-table", "scales-table"):  # and no table is cut off
+        inside, around = browser.execute_script(
+            "const card = document.getElementById(arguments[0]); return [card.scrollWidth, card.clientWidth]", element
+        )
+        assert inside <= around
     browser.find_element(By.CSS_SELECTOR, "#uncertain-table button").click()
     assert visible_width(browser) <= width
     assert browser.find_element(By.ID, "node").rect["width"] > 0.8 * width or width > 390
@@ -197,23 +223,113 @@ def test_colours_classes_and_zoom(page: Path, open_page: Open) -> None:
 
 def test_the_other_parts_say_what_the_run_says(page: Path, open_page: Open) -> None:
     browser, data = open_page(page), data_of(page)
-    assert browser.find_element(By.TAG_NAME, "h1").text == "N-GCN on crowds & <others>" == browser.title
+    assert browser.find_element(By.TAG_NAME, "h1").text == "Mixed network on crowds & <others>" == browser.title
+    assert "with 7 towers: features, GCN Â¹, GCN Â², GCN Â⁴, SAGE P¹, SAGE P², SAGE P³. Seed 0" in text(browser, "lead")
     test = data["scores"][0]["best_test"]
     assert f"Accuracy, test {100 * test:.1f} %" in text(browser, "tiles")
     cells = [int(cell.text) for cell in browser.find_elements(By.CSS_SELECTOR, ".matrix td:not(.recall)")]
     assert sum(cells) == 20 and cells[0] + cells[3] == round(20 * test)
-    for power, weight in zip("⁰¹²", data["scales"]["value"], strict=True):
-        assert f"Â{power}" in text(browser, "scales-bars") and f"{weight:.3f}" in text(browser, "scales-bars")
     assert len(browser.find_elements(By.CSS_SELECTOR, "#learning-charts svg.chart")) == 2
-    assert len(browser.find_elements(By.CSS_SELECTOR, "#trust-chart circle")) == len(
-        data["quality"]["reliability"]["bins"]
-    )
+    assert "Every tower has the parameters of its own best step" in text(browser, "learning-about")
     assert "classifier attention" in text(browser, "settings-table")
+
+
+def test_scores_of_the_default_model(page: Path, open_page: Open) -> None:
+    scores = Run.open(page.parent).scores(0)
+    head, *rows = rows_of(open_page(page), "scores-table")
+    assert head == ["Score", "Validation", "Test"]  # train() computes no references
+    assert [row[0] for row in rows] == [METRICS[name] for name in scores["val_scores"]]
+    for name, row in zip(scores["val_scores"], rows, strict=True):
+        values = scores["val_scores"][name], scores["test_scores"][name]
+        assert row[1:] == [f"{v:.3f}" if name == "loss" else f"{100 * v:.1f} %" for v in values]
+
+
+def test_several_seeds_references_and_loss_as_the_metric(make_page: MakePage, open_page: Open) -> None:
+    page = make_page(crowds(), explain=0, seeds=2, metric="loss")
+    browser, run = open_page(page), Run.open(page.parent)
+    best, summary = run.scores(run.best_seed), run.summary()
+    head, first, second, *_ = rows_of(browser, "scores-table")
+    assert head == [
+        *("Score", "Validation", "Test", "Test, mean of 2 seeds", "Majority class"),
+        "Logistic regression on the features",
+    ]
+    assert first[:4] == [
+        *("Loss", f"{best['val']:.3f}", f"{best['test']:.3f}"),
+        f"{summary['test_mean']:.3f} ± {summary['test_std']:.3f}",
+    ]
+    of = summary["references"]
+    assert first[4:] == [f"{of[key]['test']['loss']:.3f}" for key in ("majority", "regression")]
+    assert second[4:] == [f"{100 * of[key]['test']['accuracy']:.1f} %" for key in ("majority", "regression")]
+    assert f"Loss, test {best['test']:.3f} mean of 2 seeds" in text(browser, "tiles")
+    assert "The tick on each bar is the mean of the 2 seeds." in text(browser, "scales-table")
+    assert "validation loss" in text(browser, "learning-charts")
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_towers_of_a_mixed_network(page: Path, open_page: Open, width: int) -> None:
+    browser, towers = open_page(page, width=width), Run.open(page.parent).scores(0)["towers"]
+    head, *rows = rows_of(browser, "scales-table")
+    assert head[:3] == ["Towers", "Accuracy, validation", "Weight"]
+    for tower, (name, val, weight, _) in zip(towers, rows, strict=True):
+        assert name.startswith(superscript(tower["towers"]))
+        assert (val, weight) == (f"{100 * tower['val']:.1f} %", f"{tower['weight']:.3f}")
+    tracks = browser.find_elements(By.CSS_SELECTOR, "#scales-table .track")
+    largest = max(tower["weight"] for tower in towers)
+    for tower, track in zip(towers, tracks, strict=True):
+        bar = track.find_element(By.TAG_NAME, "i").size["width"]
+        assert bar / track.size["width"] == pytest.approx(tower["weight"] / largest, abs=0.04)
+    for where in ("#scales-table .tower", "#node > div:not(.rows) .what"):  # on one line each
+        names = browser.find_elements(By.CSS_SELECTOR, where)
+        assert [name.text for name in names] == [superscript(tower["towers"]) for tower in towers]
+        assert all(name.size["height"] < 30 for name in names)
+
+
+def test_the_towers_of_the_paper(paper_page: Path, open_page: Open) -> None:
+    browser, towers = open_page(paper_page), Run.open(paper_page.parent).scores(0)["towers"]
+    assert browser.title == "N-GCN, recipe paper on crowds & <others>"
+    assert "on 3 scales (2 networks on each, attention classifier). Seed 0, recipe paper." in text(browser, "lead")
+    shown = text(browser, "scales-table")
+    for tower in towers:
+        assert f"{superscript(tower['towers'])} " in shown and f"{tower['weight']:.3f}" in shown
+
+
+def test_calibration_before_and_after(page: Path, paper_page: Path, open_page: Open) -> None:
+    def dots(browser: Any, kind: str) -> int:
+        return len(browser.find_elements(By.CSS_SELECTOR, f"#trust-chart circle.{kind}"))
+
+    browser, quality = open_page(page), data_of(page)["quality"]
+    after, before = quality["reliability"], quality["before"]
+    assert (dots(browser, "first"), dots(browser, "second")) == (len(after["bins"]), len(before["bins"]))
+    told = re.search(r"error is ([\d.]+) points; before calibration .* it was ([\d.]+)\.", text(browser, "trust-about"))
+    assert told and [float(value) for value in told.groups()] == pytest.approx(
+        [100 * after["gap"], 100 * before["gap"]], abs=0.051
+    )
+    assert "after calibration before" in text(browser, "trust-chart")
+
+    browser, quality = open_page(paper_page), data_of(paper_page)["quality"]
+    assert quality["before"] is None
+    assert (dots(browser, "first"), dots(browser, "second")) == (len(quality["reliability"]["bins"]), 0)
+    assert "before" not in text(browser, "trust") and "calibration error is" in text(browser, "trust-about")
+
+
+@pytest.mark.parametrize("height", [900, 1800])
+def test_nothing_is_blank_beside_the_map(page: Path, open_page: Open, height: int) -> None:
+    browser, data = open_page(page, height=height), data_of(page)
+    bare = next(i for i in range(60) if str(i) not in data["explained"])
+    for node in (data["uncertain"][0], bare):  # a long explanation, and a short one
+        browser.execute_script("showNode(arguments[0])", node)
+        plot, panel, below = (
+            browser.find_element(By.CSS_SELECTOR, element).rect for element in (".plot", ".panel", "#uncertain")
+        )
+        assert below["y"] - plot["y"] - plot["height"] == pytest.approx(17.6, abs=1)  # the gap of the grid
+        assert below["y"] + below["height"] == pytest.approx(panel["y"] + panel["height"], abs=1)
+        assert below["height"] >= 18 * 16
 
 
 def test_several_labels_at_once(make_page: MakePage, open_page: Open) -> None:
     browser = open_page(make_page(crowds(multilabel=True), explain=5))
-    assert "Micro-F1, test" in text(browser, "tiles") and "Macro-F1, test" in text(browser, "tiles")
+    assert "Micro-F1, test" in text(browser, "tiles")
+    assert [row[0] for row in rows_of(browser, "scores-table")[1:3]] == ["Micro-F1", "Accuracy"]
     assert "Predicted: " in text(browser, "node") and "true: " in text(browser, "node")
     assert "Every class of every node counts separately." in text(browser, "trust-about")
     assert "Recall Precision" in text(browser, "mistakes-table")
@@ -222,8 +338,9 @@ def test_several_labels_at_once(make_page: MakePage, open_page: Open) -> None:
 def test_no_test_nodes_one_class_and_unknown_labels(make_page: MakePage, open_page: Open) -> None:
     labels = np.where(np.arange(60) % 3 == 2, -1, 0)
     graph = crowds(labels=labels, test=np.zeros(60, bool), class_names=("only",))
-    browser = open_page(make_page(graph, model="gcn", powers=None, replicas=None, explain=0))
+    browser = open_page(make_page(graph, model="gcn", explain=0))
     assert "no test nodes" in text(browser, "tiles")
+    assert rows_of(browser, "scores-table")[0] == ["Score", "Validation"]
     assert "the step was selected on these, so the scores are optimistic" in text(browser, "mistakes-about")
     assert "GCN uses one scale only" in text(browser, "scales-about")
     assert "This page contains them for 0 of 60 nodes" in text(browser, "node")
@@ -235,8 +352,8 @@ def test_no_test_nodes_one_class_and_unknown_labels(make_page: MakePage, open_pa
 @pytest.mark.parametrize(
     ("settings", "says"),
     [
-        ({"classifier": "fc2"}, "A fully-connected classifier has no weight per power."),
-        ({"model": "cheby", "powers": None, "replicas": None}, "Chebyshev mixes the powers of Â inside its layers"),
+        ({**NGCN, "classifier": "fc2"}, "A fully-connected classifier has no weight per power."),
+        ({"model": "cheby"}, "Chebyshev mixes the powers of Â inside its layers"),
     ],
     ids=["fc2", "cheby"],
 )

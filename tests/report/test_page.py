@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngcn import explain_node
+from ngcn import Run, explain_node
 from ngcn.report import gather as gathering
 from ngcn.report.project import project
 from ngcn.report.quality import quality
 from ngcn.report.write import as_json
-from report.conftest import MARKUP, crowds, data_of
+from report.conftest import MARKUP, PAPER, crowds, data_of
 
 MakePage = Callable[..., Path]
 
@@ -86,9 +86,25 @@ def test_a_diverged_seed_is_named(make_page: MakePage) -> None:
 
 def test_curves_are_thinned_but_keep_the_best_step(make_page: MakePage, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(gathering, "CURVE_POINTS", 5)
-    curve = data_of(make_page(crowds(), explain=0))["curves"][0]
+    curve = data_of(make_page(crowds(), explain=0, **PAPER))["curves"][0]
     assert len(curve["step"]) <= 8 and {1, 30, curve["best_step"]} <= set(curve["step"])
     assert max(curve["val"]) == curve["val"][curve["step"].index(curve["best_step"])]
+
+
+def test_the_loss_of_independent_towers_is_their_mean(page: Path) -> None:
+    history, curve = Run.open(page.parent).history(0), data_of(page)["curves"][0]
+    assert curve["loss"] == pytest.approx([loss / 7 for loss in history["loss"]], abs=1e-4)
+    assert curve["val_loss"] == pytest.approx(history["val_loss"], abs=1e-4)
+
+
+def test_runs_before_0_3_have_no_towers_and_no_references(make_page: MakePage) -> None:
+    def forget(folder: Path) -> None:
+        path = folder / "seed-0" / "result.json"
+        path.write_text(json.dumps({k: v for k, v in json.loads(path.read_text()).items() if k != "towers"}))
+
+    data = data_of(make_page(crowds(), explain=0, change=forget, **PAPER))
+    assert data["scales"]["val"] is None and len(data["scales"]["value"]) == 3
+    assert data["references"] == [] and all(score["references"] == [] for score in data["scores"])
 
 
 def test_quality_by_hand() -> None:
@@ -97,6 +113,8 @@ def test_quality_by_hand() -> None:
     assert found["split"] == "test" and found["confusion"] == [[10, 0], [10, 0]]
     assert found["by_class"] == [[10, 0.5, 1.0], [10, None, 0.0]]
     assert found["reliability"] == {"bins": [[9, 20, 0.9, 0.5]], "gap": 0.4}
+    assert found["before"] is None
+    assert quality(crowds(), p, np.full((60, 2), [0.45, 0.55]))["before"] == {"bins": [[5, 20, 0.55, 0.5]], "gap": 0.05}
     no_test = crowds(test=np.zeros(60, bool))
     assert quality(no_test, p)["split"] == "val"
 

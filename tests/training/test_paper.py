@@ -13,7 +13,7 @@ from ngcn.training.recipes.paper import Paper
 def network_and_batch(graph: Graph, config: Config) -> tuple[Network, Batch]:
     torch.manual_seed(0)
     model = Model.build(Card.of(graph, config), config)
-    return model.network, next(full_batches(graph, *model.inputs(graph), "cpu"))
+    return model.network, next(full_batches(graph, *model.inputs(graph), None, "cpu"))
 
 
 def test_loss_is_the_log_of_the_probability() -> None:
@@ -25,7 +25,7 @@ def test_loss_is_the_log_of_the_probability() -> None:
 
 
 def test_intermediate_supervision_adds_a_loss_per_tower(graph: Graph) -> None:
-    config = Config(powers=3, replicas=2, dropout=0.0, intermediate=True)
+    config = Config(model="ngcn", recipe="paper", powers=3, replicas=2, dropout=0.0, intermediate=True)
     network, batch = network_and_batch(graph, config)
     Z = network.towers(batch.A_hat, batch.X, batch.rows)
     by_hand = cross_entropy(network.classifier(Z), batch.labels)
@@ -40,7 +40,7 @@ def test_intermediate_supervision_adds_a_loss_per_tower(graph: Graph) -> None:
 def test_the_penalty_on_unequal_attention_is_divided_by_the_labelled_nodes(
     graph: Graph, classifier: str, penalty: float
 ) -> None:
-    config = Config(powers=2, replicas=1, dropout=0.0, classifier=classifier)
+    config = Config(model="ngcn", recipe="paper", powers=2, replicas=1, dropout=0.0, classifier=classifier)
     network, batch = network_and_batch(graph, config)
     network.classifier.scores.data = torch.tensor([1.0, -0.5])  # 4 (1 + 0.25) = 5
     expected = cross_entropy(network(batch.A_hat, batch.X, batch.rows), batch.labels) + penalty / len(batch.rows)
@@ -54,11 +54,12 @@ def test_a_batch_has_the_labels_of_training_nodes_and_all_other_nodes_without(gr
     assert batch.unlabelled.tolist() == (~graph.train).nonzero()[0].tolist()
 
 
+@pytest.mark.parametrize("recipe", ["paper", "standard"])
 @pytest.mark.parametrize("classifier", ["fc", "fc2"])
-def test_a_fully_connected_classifier_has_no_tower_losses(graph: Graph, classifier: str) -> None:
+def test_a_fully_connected_classifier_has_no_tower_losses(graph: Graph, classifier: str, recipe: str) -> None:
     with pytest.raises(ConfigError, match="intermediate supervision needs"):
-        train(graph, Config(classifier=classifier, intermediate=True))
-    assert train(graph, Config(classifier=classifier, steps=1)).steps == 1
+        train(graph, Config(model="ngcn", recipe=recipe, classifier=classifier, intermediate=True))
+    assert train(graph, Config(model="ngcn", recipe=recipe, classifier=classifier, steps=1)).steps == 1
 
 
 def test_settings_that_do_not_go_together_are_a_config_error() -> None:

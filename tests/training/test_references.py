@@ -1,0 +1,52 @@
+"""What a model must beat, and the warnings about one that does not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.dummy import DummyClassifier
+from sklearn.metrics import accuracy_score, log_loss
+
+from ngcn.graph import Graph
+from ngcn.model import Preparation
+from ngcn.training import majority, regression, warning_of
+
+ALWAYS = {"majority": {"val": {"accuracy": 0.8, "loss": 0.5}, "test": {}}}
+REGRESSION = {"regression": {"val": {"accuracy": 0.9, "loss": 0.3}, "test": {}}}
+
+
+def test_majority_is_that_of_scikit_learn(graph: Graph) -> None:
+    dummy = DummyClassifier(strategy="prior").fit(graph.features[graph.train], graph.labels[graph.train])
+    found, y = majority(graph)["test"], graph.labels[graph.test]
+    assert found["accuracy"] == accuracy_score(y, dummy.predict(graph.features[graph.test]))
+    assert found["loss"] == pytest.approx(log_loss(y, dummy.predict_proba(graph.features[graph.test])), rel=1e-5)
+
+
+def test_regression_learns_from_the_features_alone(graph: Graph) -> None:
+    informative = graph.labels[:, None] + 0.01 * np.arange(graph.nodes)[:, None]
+    easy = Graph(graph.adjacency, informative, graph.labels, graph.train, graph.val, graph.test)
+    found = regression(easy, Preparation("none"))
+    assert found is not None and found["test"]["accuracy"] > 0.9
+    one_class = easy.with_split(graph.train & (graph.labels == 0), graph.val, graph.test)
+    assert regression(one_class, Preparation("none")) is None
+
+
+@pytest.mark.parametrize(
+    ("val", "metric", "expected"),
+    [
+        (
+            {"accuracy": 0.8, "roc_auc": 0.5},
+            "accuracy",
+            "has learned nothing: its accuracy on the validation nodes, 80",
+        ),
+        ({"accuracy": 0.8, "roc_auc": 0.88}, "accuracy", "ranks nodes well (ROC-AUC 88.0 %)"),
+        ({"accuracy": 0.7, "loss": 0.51, "roc_auc": 0.4}, "loss", "has learned nothing"),
+        ({"accuracy": 0.81, "roc_auc": 0.7}, "accuracy", "Logistic regression on the features alone does better"),
+        ({"accuracy": 0.89, "roc_auc": 0.7}, "accuracy", ""),  # within the standard error of 100 nodes
+        ({"accuracy": 0.95, "loss": 0.1, "roc_auc": 0.7}, "loss", ""),
+        ({}, "accuracy", ""),
+    ],
+)
+def test_warnings(val: dict[str, float], metric: str, expected: str) -> None:
+    warning = warning_of(val, metric, ALWAYS | REGRESSION, nodes=100)
+    assert expected in warning and bool(warning) == bool(expected)
