@@ -12,7 +12,7 @@ demo: .venv/package
 	$(BIN)/ngcn train cora
 
 test: .venv/test
-	$(BIN)/python -m pytest $(ARGS)
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
 
 # Warnings of old versions are no errors. Torch is that of constraints.txt: see tools/lowest.py
 test-lowest: .venv-lowest/test

@@ -94,6 +94,8 @@ class Run:
     def check(cls, folder: Path | str, config: Config, resume: bool = False) -> None:
         """Raise the errors that :meth:`start` would raise, and change nothing."""
         run = cls(Path(folder), config)
+        if not run.folder.exists():
+            return
         if run.folder.is_dir():
             run._take()  # an error if another process or thread has it
         try:
@@ -103,7 +105,7 @@ class Run:
 
     @classmethod
     def _check(cls, folder: Path, config: Config, resume: bool) -> None:
-        if folder.exists() and not folder.is_dir():
+        if not folder.is_dir():
             raise RunError(f"{folder} is a file; a run needs a folder.")
         if (folder / "config.yaml").exists():
             run = cls(folder, Config.of_run(folder / "config.yaml"))
@@ -118,7 +120,7 @@ class Run:
                     f"{folder} holds a run with other settings, so it cannot be continued: {'; '.join(differences)}. "
                     "Continue it with its own settings, or train into another folder."
                 )
-        elif folder.exists() and any(not file.name.startswith(".") for file in folder.iterdir()):
+        elif any(not file.name.startswith(".") for file in folder.iterdir()):
             raise RunError(f"{folder} holds other files and no run; choose another folder.")
 
     @classmethod
