@@ -115,7 +115,10 @@ def test_a_refitted_run_can_be_evaluated(ngcn: Ngcn) -> None:
 @pytest.mark.parametrize("recipe", ["paper", "kipf"])
 def test_refit_needs_a_recipe_that_chooses(ngcn: Ngcn, recipe: str) -> None:
     result = ngcn(*QUICK, "--recipe", recipe, "--refit", "--out", "run")
-    assert result.exit_code == 2 and "recipe that keeps the best step: independent, standard, consistency." in result.stderr
+    assert (
+        result.exit_code == 2
+        and "recipe that keeps the best step: independent, standard, consistency." in result.stderr
+    )
     assert not Path("run/seed-0/checkpoint.safetensors").exists()  # said before training, not after it
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.ops.cpu.compile import helper, kernel
+from ngcn.ops.cpu.walk_kernels import mix64, uniform
 
 U64 = np.uint64
 
@@ -46,20 +47,6 @@ def random_walks(
 
 
 @helper
-def _mix(h: U64) -> U64:
-    """The finalizer of splitmix64, a bijection of 64-bit integers."""
-    h = U64((h ^ (h >> U64(30))) * U64(0xBF58476D1CE4E5B9))
-    h = U64((h ^ (h >> U64(27))) * U64(0x94D049BB133111EB))
-    return U64(h ^ (h >> U64(31)))
-
-
-@helper
-def _uniform(stream: U64, draw: int) -> float:
-    """Random number ``draw`` of a stream, in [0, 1)."""
-    return (_mix(U64(stream + U64(draw) * U64(0x9E3779B97F4A7C15))) >> U64(11)) * 2.0**-53
-
-
-@helper
 def _factor(x: int, t: int, indptr: np.ndarray, indices: np.ndarray, factors: np.ndarray) -> float:
     """The factor of x after t, see :func:`random_walks`."""
     if x == t:
@@ -83,7 +70,7 @@ def _walk(
     most = max(1.0, factors[0], factors[1])
     plain = factors[0] == 1.0 and factors[1] == 1.0
     for w in range(64 * share, min(walks.shape[0], 64 * share + 64)):
-        stream = _mix(U64(key[0] + _mix(U64(w))))
+        stream = mix64(U64(key[0] + mix64(U64(w))))
         draw = 0
         v = walks[w, 0]
         for step in range(1, walks.shape[1]):
@@ -92,12 +79,12 @@ def _walk(
                 walks[w, step] = v
                 continue
             while True:
-                target = ends[begin] + _uniform(stream, draw) * (ends[end] - ends[begin])
+                target = ends[begin] + uniform(stream, draw) * (ends[end] - ends[begin])
                 x = indices[begin + np.searchsorted(ends[begin + 1 : end], target, side="right")]
                 draw += 1
                 if step == 1 or plain:
                     break
-                kept = _uniform(stream, draw) * most < _factor(x, walks[w, step - 2], indptr, indices, factors)
+                kept = uniform(stream, draw) * most < _factor(x, walks[w, step - 2], indptr, indices, factors)
                 draw += 1
                 if kept:
                     break
