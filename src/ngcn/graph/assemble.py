@@ -11,13 +11,16 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngcn import checks
+from ngcn.data.catalog import is_path
 from ngcn.data.files import read
 from ngcn.data.parts import UNKNOWN, Masks, Parts, log
 from ngcn.data.splits import draw_graphs, draw_split, hold_out, random_split
 from ngcn.errors import DatasetError, GraphError
+from ngcn.files import user_path
 from ngcn.graph._checks import check_labels, check_training_classes
 from ngcn.graph._features import features_for_model, features_for_training
 from ngcn.graph.graph import Graph
+from ngcn.graph.stored import StoredGraph, is_stored, open_graph
 
 MOST_FEATURES = 10**7  # each has a name
 FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
@@ -52,12 +55,16 @@ def load_dataset(name: str, *, split: str | int = "given", seed: int = 0, **file
         >>> load_dataset("cora", split="random:5", seed=3).train.sum()
         np.int64(35)
     """
-    checks.split("split", split)  # an invalid value must not wait for the files
+    split = checks.split("split", split)  # an invalid value must not wait for the files
+    if graph := _stored(name, files):
+        return graph.with_split(*_masks(_parts_of(graph), split, seed))
     return for_training(read(name, **files), split, seed)
 
 
 def load_for_model(name: str, schema: Schema, **files: Any) -> Graph:
     """Load a dataset or a user's own files for a trained model; see :func:`~ngcn.graph.for_model`."""
+    if graph := _stored(name, files):
+        return _stored_for_model(graph, schema)
     return for_model(read(name, **files), schema)
 
 
@@ -74,15 +81,7 @@ def for_training(parts: Parts, split: str | int = "given", seed: int = 0) -> Gra
         X, names = features_for_training(parts)
         if parts.labels is None:
             raise DatasetError(f"{parts.name} has no labels, so there is nothing to train on.")
-        masks = _given(parts, split)
-        if split.startswith("random:"):
-            masks = random_split(parts.labels, int(split.removeprefix("random:")), seed=seed, names=parts.class_names)
-        if not parts.published or masks is None:
-            parts = replace(parts, labelled=_labelled(parts))
-            check_labels(parts)
-            masks = _complete(parts, masks, split, seed)
-            check_training_classes(parts, masks[0])
-        return _graph(parts, X, names, masks)
+        return _graph(parts, X, names, _masks(parts, split, seed))
 
 
 def for_model(parts: Parts, schema: Schema) -> Graph:
@@ -152,6 +151,56 @@ def _labelled(parts: Parts) -> np.ndarray:
     if parts.labels.ndim == 1:
         return parts.labels != UNKNOWN
     return np.ones(parts.nodes, bool) if parts.labelled is None else parts.labelled
+
+
+def _masks(parts: Parts, split: str, seed: int) -> Masks:
+    """The split to train with: that of the data, or a random one."""
+    masks = _given(parts, split)
+    if split.startswith("random:"):
+        masks = random_split(parts.labels, int(split.removeprefix("random:")), seed=seed, names=parts.class_names)
+    if not parts.published or masks is None:
+        parts = replace(parts, labelled=_labelled(parts))
+        check_labels(parts)
+        masks = _complete(parts, masks, split, seed)
+        check_training_classes(parts, masks[0])
+    return masks
+
+
+def _stored(name: str, files: dict[str, Any]) -> StoredGraph | None:
+    """The graph in a folder of memory-mapped arrays; None if `name` is anything else."""
+    if not is_path(name) or not is_stored(folder := user_path(name)):
+        return None
+    if given := [option for option, value in files.items() if value and (option, value) != ("label", "label")]:
+        listed = ", ".join(f"`{option}`" for option in given)
+        raise DatasetError(f"{folder} was built from its files already, so it does not take {listed}.")
+    return open_graph(folder)
+
+
+def _parts_of(graph: StoredGraph) -> Parts:
+    """What the split is drawn from."""
+    masks = graph.train, graph.val, graph.test
+    return Parts(
+        adjacency=graph.adjacency,
+        labels=graph.labels,
+        labelled=~graph.unlabelled,
+        masks=masks if any(mask.any() for mask in masks) else None,
+        class_names=graph.class_names,
+        name=graph.name,
+        source=str(graph.folder),
+    )
+
+
+def _stored_for_model(graph: StoredGraph, schema: Schema) -> StoredGraph:
+    """The same as :func:`for_model`. Features are not reordered: they must be those of the model."""
+    if list(graph.feature_names) != list(schema.feature_names):
+        raise DatasetError(
+            f"{graph.folder} has {len(graph.feature_names)} features, which are not the {len(schema.feature_names)} of "
+            "the model in the same order; build it from a table with these columns."
+        )
+    parts = _with_classes(_parts_of(graph), schema)
+    none = np.zeros(graph.nodes, bool)
+    graph = replace(graph, labels=parts.labels, class_names=tuple(schema.class_names))
+    return replace(graph, train=none, val=none, test=_labelled(parts))
 
 
 def _given(parts: Parts, split: str) -> Masks | None:
