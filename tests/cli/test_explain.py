@@ -1,10 +1,13 @@
 import json
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
-from ngcn import explain_node
+from ngcn import Run, explain_node
+
+from .test_predict import write
 
 Ngcn = Callable[..., Result]
 SMALL = ("train", "cora", "--model", "ngcn", "--replicas", "1")
@@ -75,3 +78,24 @@ def test_unknown_nodes_and_classes(ngcn: Ngcn, run: str) -> None:
     other = ngcn("explain", run, "--node", "1708", "--class", "Teory")
     assert other.exit_code == 2 and other.stderr == "The graph 'cora' has no class 'Teory'; did you mean 'Theory'?\n"
     assert ngcn("explain", "nowhere", "--node", "1").exit_code == 2
+
+
+def test_a_node_of_another_graph(ngcn: Ngcn) -> None:
+    write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", "--steps", "20", "--out", "run").exit_code == 0
+    write("later", size=72)
+    Path("later/nodes.csv").rename("later/people.csv")
+    others = ("later/people.csv", "--edges", "later/edges.csv")
+    answer = ngcn("explain", "run", *others, "--node", "p71", "--json")
+    assert answer.exit_code == 0, answer.output
+    model = Run.open("run").model()
+    graph = model.read_graph(others[0], edges=others[2])
+    why = explain_node(model, "p71", graph=graph)
+    assert json.loads(answer.stdout) == why.to_dict()
+    assert why.probability == pytest.approx(model.predict_proba(graph)[71].max(), abs=1e-6)
+    assert why.truth == ["right"] and {u.id for ring in why.rings for u in ring.strongest} <= set(graph.node_ids)
+    alone = ngcn("explain", "run", "--node", "p71")
+    assert alone.exit_code == 2 and "'crowds' has no node 'p71'" in alone.stderr
+    assert "name its table of nodes too" in ngcn("explain", "run", "--node", "p01", *others[1:]).stderr
+    missing = ngcn("explain", "run", "nowhere/", "--node", "p01")
+    assert missing.exit_code == 2 and "nowhere" in missing.stderr

@@ -171,6 +171,27 @@ def test_another_graph_with_the_model(ngcn: Ngcn) -> None:
     )
 
 
+def test_only_nodes_that_training_has_not_seen(ngcn: Ngcn) -> None:
+    old = write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", *QUICK).exit_code == 0
+    later = write("later", size=72)  # the old nodes, changed, and 12 new ones
+    result = ngcn("predict", "run", "later", "--only-new", "--out", "new.csv")
+    assert result.exit_code == 0 and "12 predictions of seed 0" in result.stderr, result.output
+    table = pd.read_csv("new.csv")
+    assert table["id"].tolist() == sorted(set(later["id"]) - set(old["id"])) and len(table) == 12
+    assert ngcn("predict", "run", "later", "--all", "--out", "all.csv").exit_code == 0
+    everything = pd.read_csv("all.csv").iloc[60:].reset_index(drop=True)
+    pd.testing.assert_frame_equal(table, everything)
+    model = Run.open("run").model()
+    assert model.new_nodes(model.read_graph("later/")).nonzero()[0].tolist() == list(range(60, 72))
+    none = ngcn("predict", "run", "crowds", "--only-new", "--out", "none.csv")
+    assert none.exit_code == 2 and "All nodes of crowds are in the graph that run was trained on" in none.stderr
+    for more in (("--only-new",), ("later", "--only-new", "--all")):
+        result = ngcn("predict", "run", *more, "--out", "none.csv")
+        assert result.exit_code == 2 and "--only-new predicts the new nodes of a GRAPH" in result.stderr
+    assert not Path("none.csv").exists()
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -1,3 +1,4 @@
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -79,6 +80,36 @@ def test_a_baseline_is_a_model_that_says_what_it_cannot_do(graph: Graph, tmp_pat
         again.predict(graph.reordered(np.arange(60)[::-1]))
     with pytest.raises(ModelError, match="LP is a baseline without a network"):
         _ = again.network
+
+
+@pytest.mark.parametrize(
+    ("ids", "others", "new"),
+    [
+        (None, np.arange(60) + 2, [58, 59]),
+        (None, [f"{i}" if i else "00" for i in range(60)], [0]),
+        (None, np.arange(60) - 1, [0]),
+        ([f"p{i}" for i in range(60)], [f"p{i + 1}" for i in range(60)], [59]),
+        (np.arange(60) * 10, [str(10 * i) if i else "new" for i in range(60)], [0]),
+        (np.arange(60) / 4, np.arange(60) / 4 + 1, [56, 57, 58, 59]),
+    ],
+)
+def test_new_nodes_have_other_ids(graph: Graph, tmp_path: Path, ids: object, others: object, new: list[int]) -> None:
+    model = train(replace(graph, node_ids=ids), replace(SMALL, steps=1)).model
+    model.save(tmp_path / "model")
+    for each in (model, Model.load(tmp_path / "model")):
+        assert each.new_nodes(replace(graph, node_ids=others)).nonzero()[0].tolist() == new
+        assert not each.new_nodes(replace(graph, node_ids=ids)).any()
+    values = json.loads((tmp_path / "model/graph.json").read_text())
+    (tmp_path / "model/graph.json").write_text(json.dumps({**values, "node_ids": 61}))
+    with pytest.raises(RunError, match=r"graph\.json is damaged"):
+        Model.load(tmp_path / "model")
+    del values["node_ids"]  # as older versions wrote it
+    (tmp_path / "model/graph.json").write_text(json.dumps(values))
+    old = Model.load(tmp_path / "model")
+    with pytest.raises(ModelError, match="did not store the ids of nodes"):
+        old.new_nodes(graph)
+    old.save(tmp_path / "again")
+    assert "node_ids" not in json.loads((tmp_path / "again/graph.json").read_text())
 
 
 def test_folders_without_a_model(graph: Graph, tmp_path: Path) -> None:

@@ -20,12 +20,16 @@ if TYPE_CHECKING:
     from ngcn.graph import Graph
     from ngcn.runs import Run
 
+GRAPH = "Another graph, such as a folder with new nodes; the run's own if not given."
+Edges = Annotated[str | None, typer.Option(help="The table of edges, where GRAPH is a table of nodes.")]
+FeatureTable = Annotated[str | None, typer.Option(help="The table of sparse features beside it.")]
+
 
 def evaluate(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
     graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help="Another graph, with labels.")] = None,
-    edges: Annotated[str | None, typer.Option(help="The table of edges, where GRAPH is a table of nodes.")] = None,
-    feature_table: Annotated[str | None, typer.Option(help="The table of sparse features beside it.")] = None,
+    edges: Edges = None,
+    feature_table: FeatureTable = None,
 ) -> None:
     """Compute the scores of a run again and compare them with the stored ones; or evaluate it on another graph.
 

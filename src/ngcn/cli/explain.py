@@ -11,6 +11,8 @@ from rich.table import Table
 
 from ngcn.cli import _screen
 from ngcn.cli._errors import check_run
+from ngcn.cli.evaluate import GRAPH, Edges, FeatureTable, graph_of
+from ngcn.data.catalog import check_exists
 from ngcn.text import percent
 
 if TYPE_CHECKING:
@@ -22,9 +24,12 @@ NEGLIGIBLE = 0.00005  # rounds to 0.00 percentage points
 def explain(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
     node: Annotated[str, typer.Option(help="The id of the node, as in the graph's files.")],
+    graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help=GRAPH)] = None,
     label: Annotated[
         str | None, typer.Option("--class", help="The class to explain.", show_default="the predicted one")
     ] = None,
+    edges: Edges = None,
+    feature_table: FeatureTable = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object on stdout and nothing else.")] = False,
 ) -> None:
     """Explain a prediction: the contribution of each power of Â, and the neighbours and features behind it.
@@ -34,10 +39,16 @@ def explain(
     Example: [bold]ngcn explain runs/cora-mixed --node 1708[/bold]
     """
     check_run(run)
+    if graph:
+        check_exists(graph)
     with _screen.busy("Explaining"):
         from ngcn.explain import explain_node
+        from ngcn.runs import Run
 
-        why = explain_node(run, node, label=label)
+        opened = Run.open(run)
+        model = opened.model()
+        _ = model.network  # raises an error for a baseline, before the graph is loaded
+        why = explain_node(model, node, label=label, graph=graph_of(opened, graph, edges, feature_table))
     if as_json:
         print(json.dumps(why.to_dict(), allow_nan=False))
         return

@@ -10,9 +10,9 @@ import typer
 
 from ngcn.cli import _screen
 from ngcn.cli._errors import check_place, check_run
-from ngcn.cli.evaluate import graph_of
+from ngcn.cli.evaluate import GRAPH, Edges, FeatureTable, graph_of
 from ngcn.data.catalog import check_exists
-from ngcn.errors import ConfigError
+from ngcn.errors import ConfigError, GraphError
 from ngcn.files import atomic
 from ngcn.text import percent
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".json")
-_GRAPH = "A graph to predict, such as a folder; the run's own if not given."
 _COVERAGE = "Add a column with a set of classes that contains the true one with this probability, such as 0.9."
 FEW = 100  # validation nodes; with fewer, the coverage of prediction sets varies by more than 3 points
 
@@ -28,14 +27,17 @@ FEW = 100  # validation nodes; with fewer, the coverage of prediction sets varie
 def predict(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
     out: Annotated[Path, typer.Option(help="The file to write: .csv, .tsv, .parquet or .json.")],
-    graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help=_GRAPH)] = None,
+    graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help=GRAPH)] = None,
     everything: Annotated[bool, typer.Option("--all", help="All nodes, not only those without a label.")] = False,
+    only_new: Annotated[
+        bool, typer.Option("--only-new", help="Only nodes of GRAPH whose ids the training graph does not have.")
+    ] = False,
     threshold: Annotated[
         float, typer.Option(min=0, max=1, help="For multi-label: the least probability of a predicted label.")
     ] = 0.5,
     coverage: Annotated[float | None, typer.Option(help=_COVERAGE)] = None,
-    edges: Annotated[str | None, typer.Option(help="The table of edges, where GRAPH is a table of nodes.")] = None,
-    feature_table: Annotated[str | None, typer.Option(help="The table of sparse features beside it.")] = None,
+    edges: Edges = None,
+    feature_table: FeatureTable = None,
 ) -> None:
     """Predict the nodes without a label with the best seed of a run, and write them to a file.
 
@@ -46,9 +48,13 @@ def predict(
     With [bold]--coverage[/bold], the column set has the classes that the node may have, joined by |.
     For multi-label, the predicted labels are joined by |, and the confidence is the mean over all labels.
 
+    With [bold]--only-new[/bold], new nodes are predicted whether they have a label or not.
+
     Example: [bold]ngcn predict runs/cora-mixed --all --out predictions.csv[/bold]
     """
     check_run(run)
+    if only_new and (everything or not graph):
+        raise ConfigError("--only-new predicts the new nodes of a GRAPH; name it, and leave --all out.")
     if out.suffix.lower() not in ENDINGS:
         raise ConfigError(f"{out} must end in {', '.join(ENDINGS)}: the ending sets the format.")
     check_place(out)
@@ -64,6 +70,10 @@ def predict(
             raise ConfigError(f"{run} predicts one label per node, so --threshold does not apply.")
         known = graph_of(opened, graph, edges, feature_table)
         nodes = None if everything or not known.unlabelled.any() else known.unlabelled
+        if only_new:
+            nodes = model.new_nodes(known)
+            if not nodes.any():
+                raise GraphError(f"All nodes of {graph} are in the graph that {run} was trained on; none is new.")
         table = predictions(model, known, nodes=nodes, threshold=threshold, coverage=coverage)
     if nodes is None and not everything:
         _screen.note(f"All nodes of {known.name} have labels, so all are predicted.")

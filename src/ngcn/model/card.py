@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngcn.config import Config
-from ngcn.errors import RunError
+from ngcn.errors import ModelError, RunError
 from ngcn.files import write_json
 from ngcn.graph import Graph, Schema
 from ngcn.json_file import Schema as JSONSchema
@@ -30,6 +30,7 @@ SCHEMA: JSONSchema = {
     "feature_names": int | list[str],
     "preparation": {"how": {"bag", "unit", "row", "standard", "none"}, "mean?": [float], "deviation?": [float]},
     "node_columns?": int,
+    "node_ids?": int | list[str],
 }
 
 
@@ -37,7 +38,8 @@ SCHEMA: JSONSchema = {
 class Card:
     """The names, sizes and feature preparation of the graph trained on.
 
-    ``fingerprint`` identifies the graph; ``node_columns`` is that of :class:`~ngcn.Graph`.
+    ``fingerprint`` identifies the graph; ``node_columns`` is that of :class:`~ngcn.Graph`. ``node_ids``, or their
+    number if they are 0, 1, 2, ..., tell new nodes from those trained on; they are None in runs before 0.3.0.
     """
 
     version: str
@@ -49,6 +51,7 @@ class Card:
     feature_names: tuple[str, ...]
     preparation: Preparation
     node_columns: int = 0  # format 1 has none
+    node_ids: tuple[str, ...] | int | None = None
 
     @classmethod
     def of(cls, graph: Graph, config: Config) -> Card:
@@ -62,6 +65,7 @@ class Card:
             feature_names=tuple(graph.feature_names),
             preparation=prepare(graph, config),
             node_columns=graph.node_columns,
+            node_ids=_stored(graph.node_ids),
         )
 
     @property
@@ -69,11 +73,26 @@ class Card:
         """What a graph is read by that the model is used on."""
         return Schema(self.class_names, self.feature_names, self.multilabel, self.node_columns)
 
+    def new_nodes(self, graph: Graph) -> np.ndarray:
+        """See :meth:`~ngcn.Model.new_nodes`."""
+        if self.node_ids is None:
+            raise ModelError(
+                "This model was trained by an older version, which did not store the ids of nodes, so new nodes cannot "
+                "be told from those trained on; train again."
+            )
+        ids = map(str, graph.node_ids.tolist())
+        if isinstance(self.node_ids, int):
+            return np.array([not _below(self.node_ids, name) for name in ids])
+        known = set(self.node_ids)
+        return np.array([name not in known for name in ids])
+
     def save(self, path: Path) -> None:
         values: dict[str, Any] = {"format": FORMAT, **asdict(self)}
         numbered = tuple(map(str, range(len(self.feature_names))))
         if self.feature_names == numbered:  # a graph without features has as many as nodes
             values["feature_names"] = len(numbered)
+        if self.node_ids is None:
+            del values["node_ids"]
         how, mean, deviation = self.preparation
         values["preparation"] = {"how": how}
         if mean is not None and deviation is not None:
@@ -103,8 +122,13 @@ class Card:
                 "class_names": tuple(values["class_names"]),
                 "feature_names": tuple(map(str, range(names))) if isinstance(names, int) else tuple(names),
             }
+            if isinstance(values.get("node_ids"), list):
+                values["node_ids"] = tuple(values["node_ids"])
             card = cls(**values)
             sizes = {len(card.feature_names)} | {len(row) for row in arrays.values()}
+            ids = card.nodes if card.node_ids is None else card.node_ids
+            if card.nodes != (ids if isinstance(ids, int) else len(ids)):
+                raise ValueError
             if len(sizes) > 1 or len(arrays) != (2 if how == "standard" else 0) or not card.class_names:
                 raise ValueError
             return card
@@ -114,3 +138,17 @@ class Card:
             raise RunError(f"{path} cannot be read: {error.strerror}.") from None
         except (ValueError, TypeError):
             raise RunError(f"{path} is damaged; train again to get a run that can be used.") from None
+
+
+def _stored(ids: np.ndarray) -> tuple[str, ...] | int:
+    """The ids as text, or their number if they are 0, 1, 2, ..."""
+    return len(ids) if np.array_equal(ids, np.arange(len(ids))) else tuple(map(str, ids.tolist()))
+
+
+def _below(end: int, name: str) -> bool:
+    """Whether a name is one of 0, 1, ..., end - 1.
+
+    >>> _below(8, "7"), _below(8, "8"), _below(8, "07"), _below(8, "-1")
+    (True, False, False, False)
+    """
+    return name.isdecimal() and len(name) < 19 and str(int(name)) == name and int(name) < end

@@ -144,6 +144,19 @@ class Model:
         p = self.predict_proba(graph, rows)
         return (p >= calibration.least_probability(coverage)) | (p == p.max(axis=1, keepdims=True))
 
+    def new_nodes(self, graph: Graph) -> np.ndarray:
+        """``(nodes,)`` mask of the nodes of a graph whose ids the graph trained on does not have.
+
+        Example:
+            >>> from dataclasses import replace
+            >>> from ngcn import Config, load_dataset, train
+            >>> cora = load_dataset("cora")
+            >>> model = train(cora, Config(model="gcn", steps=5)).model
+            >>> model.new_nodes(replace(cora, node_ids=cora.node_ids + 8)).sum()
+            np.int64(8)
+        """
+        return self.card.new_nodes(need_graph(graph))
+
     @torch.no_grad()
     def disagreement(self, graph: Graph, rows: np.ndarray | None = None) -> np.ndarray | None:
         """The share of the towers, by weight, that predict another class than all of them together, ``(rows,)``; None
