@@ -6,7 +6,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 # make fuzz: odd and damaged inputs for ten minutes; ARGS="--inputs 30000 --seed 1" passes options.
 # make test-lowest: a selection of the tests with the lowest versions that pyproject.toml allows.
-.PHONY: demo test test-lowest fuzz check bench clean
+# make docs: the documentation as a site, in docs/_build/html.
+.PHONY: demo test test-lowest fuzz check docs bench clean
 
 demo: .venv/package
 	$(BIN)/ngcn train cora
@@ -29,12 +30,16 @@ check: .venv/check
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-cache
 
+docs: .venv/docs
+	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 bench: .venv/test
 	$(BIN)/python -m benchmarks.step
 	$(BIN)/python -m benchmarks.scaling
 
 clean:
-	rm -rf .venv .venv-lowest build dist .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-lowest docs/_build build dist .pytest_cache .mypy_cache .ruff_cache
 
 .venv/bin/python:
 	$(PYTHON) -m venv .venv
@@ -55,6 +60,10 @@ clean:
 	$(PYTHON) tools/lowest.py > .venv-lowest/lowest.txt
 	.venv-lowest/bin/python -m pip install --quiet --disable-pip-version-check \
 		--constraint .venv-lowest/lowest.txt --editable . pytest hypothesis beartype
+	@touch $@
+
+.venv/docs: .venv/package
+	$(PIP) --editable ".[docs]"
 	@touch $@
 
 .venv/check: .venv/package
