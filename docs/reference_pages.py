@@ -31,11 +31,31 @@ GROUPS = {
     ),
 }  # fmt: skip
 
-DATA = {  # registries have no docstrings of their own
-    "MODELS": "The models by name. A model is a line here: :class:`ModelSpec`.\n\n>>> from ngcn import MODELS\n>>> MODELS[\"gcn\"].title\n'GCN'",
-    "CLASSIFIERS": "The classifiers by name.",
-    "RECIPES": "The training recipes by name. A recipe is a line here: :class:`RecipeSpec`.",
-    "READERS": "The file formats by the pattern of their names.",
+DATA = {  # registries have no docstrings of their own; tests/test_docs.py runs their examples
+    "MODELS": """The models by name. Adding a model is one line: :class:`ModelSpec`.
+
+>>> from ngcn import MODELS
+>>> MODELS["nsage"].title
+'N-SAGE'
+""",
+    "CLASSIFIERS": """The classifiers by name: how the outputs of the towers are combined.
+
+>>> from ngcn import CLASSIFIERS
+>>> "attention" in CLASSIFIERS
+True
+""",
+    "RECIPES": """The training recipes by name. Adding a recipe is one line: :class:`RecipeSpec`.
+
+>>> from ngcn import RECIPES
+>>> RECIPES["paper"].defaults["bias"]
+False
+""",
+    "READERS": """The readers of files, by a pattern that the name of the file matches.
+
+>>> from ngcn import READERS
+>>> any("graphml" in pattern for pattern in READERS)
+True
+""",
 }
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
@@ -44,6 +46,16 @@ def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.Monke
     namespace: dict[str, object] = {}
     for block in blocks(page, "python"):
         exec(compile(block, str(page), "exec", dont_inherit=True), namespace)
+
+
+def test_every_public_name_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    pages = import_module("reference_pages")
+    names = pages.public_names()  # raises an error for a name without a group
+    assert len(names) == len(set(names))
+    for name, text in pages.DATA.items():
+        examples = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
+        assert examples.examples and doctest.DocTestRunner().run(examples).failed == 0
 
 
 @pytest.mark.parametrize("in_package", [False, True])
