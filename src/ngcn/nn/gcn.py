@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ngcn.nn.graph_model import GraphModel
 from ngcn.nn.layers import GraphConvolution, tower_outputs
-from ngcn.ops import NONE, Dropout, Features, Operator, Reach, relu_dropout
+from ngcn.ops import Features, Operator, Reach, SampledPower, relu_dropout, tower_linear
 
 
 class GCN(GraphModel):
@@ -36,9 +38,38 @@ class GCN(GraphModel):
         reach = Reach.of(A_hat, None if rows is None else rows.cpu().numpy(), self.powers, len(self.layers))
         Z: Any = X  # the features, then a block of columns per power
         for i, layer in enumerate(self.layers):
-            dropout = Dropout.draw(self.dropout) if self.training else NONE
+            dropout = self.draw()
             if i > 0:
                 Z = relu_dropout(Z, dropout, reach)
             Z = layer(A_hat, Z, dropout, reach)
             reach = reach.after_layer
         return self.activation(tower_outputs(Z, self.replicas, rows))
+
+    @property
+    def hops(self) -> int:
+        return len(self.layers) - 1
+
+    def sampled(self, powers: Mapping[int, SampledPower]) -> Float[Tensor, "nodes towers width"]:
+        r"""With estimated rows :math:`\tilde{A}_k` of :math:`\hat{A}^k`, and :math:`S_k = \hat{A}^k X`:
+
+        .. math::
+            Z = \sigma\left(\tilde{A}_k \, \mathrm{drop}(\mathrm{ReLU}(\mathrm{drop}(S_k) W^{(1)})) \, W^{(2)}\right)
+
+        Before :math:`\sigma` this is unbiased: without dropout, its mean over the samples is that of :meth:`forward`.
+        """
+        first, *second = [cast(GraphConvolution, layer) for layer in self.layers]
+        blocks = []
+        for p, k in enumerate(self.powers):
+            H = powers[k].times(powers[k].S, first.linear.weight[p], self.replicas, self.draw())
+            H = H if first.bias is None else H + first.bias[p]
+            blocks.append(powers[k].mean(relu_dropout(H[None], self.draw())[0]) if second else H)
+        Z = torch.stack(blocks)
+        for layer in second:
+            Z = tower_linear(Z, layer.linear.weight)
+            Z = Z if layer.bias is None else Z + layer.bias
+        return self.activation(tower_outputs(Z, self.replicas, None))
+
+    @property
+    def propagated(self) -> tuple[Tensor, Tensor | None]:
+        first = cast(GraphConvolution, self.layers[0])
+        return first.linear.weight, first.bias

@@ -6,7 +6,11 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 
 import torch
+from jaxtyping import Float
 from torch import Tensor, nn
+
+from ngcn.errors import ConfigError
+from ngcn.ops import NONE, Dropout, SampledPower
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -44,6 +48,32 @@ class GraphModel(nn.Module, ABC):
     @abstractmethod
     def build(self, widths: tuple[int, ...]) -> None:
         """Make the layers."""
+
+    reads_own = False  # whether the second layer also reads the node itself, and the first layer X itself
+    averages = False  # whether the towers take averages of the powers up to theirs
+
+    @property
+    def hops(self) -> int:
+        """The number of layers after the first that multiply by Â^k. An error if :meth:`sampled` is not defined."""
+        raise ConfigError(
+            f"{type(self).__name__} needs the whole graph in every step, so it cannot be trained on sampled batches; "
+            "use `batch='full'`, or another model."
+        )
+
+    def sampled(self, powers: Mapping[int, SampledPower]) -> Float[Tensor, "nodes towers width"]:
+        r"""The outputs for the nodes of a batch. The first layer takes rows of :math:`\hat{A}^k X` that are computed
+        beforehand, the second one estimated rows of :math:`\hat{A}^k`."""
+        raise NotImplementedError
+
+    @property
+    def propagated(self) -> tuple[Tensor, Tensor | None]:
+        """The weights ``(powers, features, columns)`` and biases ``(powers, 1, columns)`` of the first layer, which
+        :math:`\\hat{A}^k X` is multiplied by in :meth:`sampled`."""
+        raise NotImplementedError
+
+    def draw(self) -> Dropout:
+        """A dropout mask; none unless training."""
+        return Dropout.draw(self.dropout) if self.training else NONE
 
     @property
     def towers(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import cast
 
 import torch
 from jaxtyping import Float, Int
@@ -68,6 +69,10 @@ class Mixed(nn.Module):
     ) -> Float[Tensor, "rows towers width"]:
         pairs = zip(self.kinds, self.parts, strict=True)
         return torch.cat([model(A[kind.operator], X, rows) for kind, model in pairs], dim=1)
+
+    @property
+    def models(self) -> list[GraphModel]:
+        return [cast(GraphModel, model) for model in self.parts]
 
     def tower(self, tensors: Mapping[str, Tensor], t: int) -> list[Tensor]:
         for i, model in enumerate(self.parts):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
 import torch
 from jaxtyping import Float, Int
@@ -11,7 +12,17 @@ from torch import Tensor, nn
 
 from ngcn.nn.graph_model import GraphModel
 from ngcn.nn.layers import TowerWeights, tower_outputs
-from ngcn.ops import NONE, Dropout, Features, Operator, Reach, propagate, propagate_average, relu_dropout
+from ngcn.ops import (
+    Dropout,
+    Features,
+    Operator,
+    Reach,
+    SampledPower,
+    propagate,
+    propagate_average,
+    relu_dropout,
+    tower_linear,
+)
 
 
 class MLP(GraphModel):
@@ -46,13 +57,33 @@ class MLP(GraphModel):
         reach, Z = Reach.of(A_hat, None, self.powers), X  # all rows: an average reaches far
         out: Any = Z
         for i, layer in enumerate(self.layers):
-            dropout = Dropout.draw(self.dropout) if self.training else NONE
+            dropout = self.draw()
             out = layer(relu_dropout(out, dropout) if i else out, dropout, reach)
             if i == 0:
                 out = self._propagate(A_hat, self._without_nodes(out))
             if self.bias:
                 out = out + self.biases[i]
         return self.activation(tower_outputs(out, self.replicas, rows))
+
+    @property
+    def hops(self) -> int:
+        return 0
+
+    def sampled(self, powers: Mapping[int, SampledPower]) -> Float[Tensor, "nodes towers width"]:
+        """The MLP on rows of :math:`P_k X`, which takes no samples: it is exact. Without DropNode, since the product
+        is computed beforehand; and features are dropped after it."""
+        first, *others = [cast(TowerWeights, layer) for layer in self.layers]
+        inputs = [powers[k] for k in self.powers]
+        products = [S.times(S.S, W, self.replicas, self.draw()) for S, W in zip(inputs, first.weight, strict=True)]
+        Z = torch.stack(products)
+        for i, layer in enumerate([first, *others]):
+            Z = tower_linear(relu_dropout(Z, self.draw()), layer.weight) if i else Z
+            Z = Z + self.biases[i] if self.bias else Z
+        return self.activation(tower_outputs(Z, self.replicas, None))
+
+    @property
+    def propagated(self) -> tuple[Tensor, Tensor | None]:
+        return cast(TowerWeights, self.layers[0]).weight, self.biases[0] if self.bias else None
 
     def _propagate(self, A_hat: Operator, Z: Tensor) -> Tensor:
         return propagate_average(A_hat, Z, self.powers) if self.averages else propagate(A_hat, Z, self.powers)

@@ -17,7 +17,7 @@ from ngcn.nn.classifiers import make_classifier
 from ngcn.nn.graph_model import GraphModel
 from ngcn.nn.mixed import Mixed
 from ngcn.nn.mlp import MLP
-from ngcn.ops import Dropout, Features, Operator, Operators
+from ngcn.ops import Dropout, Features, Operator, Operators, Sampled
 from ngcn.ops.normalize import SYMBOLS, Normalization, normalize
 
 
@@ -118,7 +118,7 @@ class Network(nn.Module):
         self.tower_names = self._tower_names(graph_model)
 
     def forward(
-        self, A_hat: Operator | Operators, X: Features, rows: Int[Tensor, " rows"] | None = None
+        self, A_hat: Operator | Operators | Sampled, X: Features | Sampled, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows classes"]:
         """The logits of the nodes `rows`, in that order, or of all nodes; nothing else is computed."""
         return self.combine(self.towers(A_hat, X, rows))
@@ -129,9 +129,13 @@ class Network(nn.Module):
         return logits
 
     def towers(
-        self, A_hat: Operator | Operators, X: Features, rows: Int[Tensor, " rows"] | None = None
+        self, A_hat: Operator | Operators | Sampled, X: Features | Sampled, rows: Int[Tensor, " rows"] | None = None
     ) -> Float[Tensor, "rows towers width"]:
-        """The outputs of all graph models. `A_hat` is what :meth:`operator` returns."""
+        """The outputs of all graph models. `A_hat` is what :meth:`operator` returns; or it and X are a sampled batch,
+        and `rows` are positions in it."""
+        if isinstance(A_hat, Sampled) or isinstance(X, Sampled):
+            assert isinstance(A_hat, Sampled)
+            return self._sampled_towers(A_hat, rows)
         if self.fused:  # GCN, SAGE: the same loop, for all towers at once in compiled kernels
             if self.training and self.shared_mask and X.dense_is_faster:
                 X = X.with_shared_mask(Dropout.draw(self.dropout))
@@ -142,6 +146,25 @@ class Network(nn.Module):
             outputs += [graph_model(P, Z) for graph_model in self.graph_models[str(k)]]  # r replicas
         towers = torch.stack(outputs, dim=1)
         return self.classifier.activation(towers if rows is None else towers[rows])
+
+    def _sampled_towers(self, sampled: Sampled, rows: Tensor | None) -> Tensor:
+        if self.training and self.shared_mask:
+            sampled = sampled.with_shared_mask()
+        pairs = zip(self.kinds(), sampled.kinds, strict=True)
+        Z = torch.cat([model.sampled(powers) for (_, model), powers in pairs], dim=1)
+        return Z if rows is None else Z[rows]
+
+    def kinds(self) -> list[tuple[str, GraphModel]]:
+        """The graph models that can be computed from rows of Â^k X, each with its operator; an error for others."""
+        models = self.graph_models
+        if isinstance(models, Mixed):
+            return [(kind.operator, model) for kind, model in zip(models.kinds, models.models, strict=True)]
+        if not isinstance(models, GraphModel):
+            raise ConfigError(
+                "Graph models of your own need the whole graph in every step, so they cannot be trained on sampled "
+                "batches; use `batch='full'`."
+            )
+        return [(self.normalization, models)]
 
     def operator(self, adjacency: sp.csr_array, *, directed: bool = False) -> Operator | Operators:
         """Â of a graph, or all operators that the towers use; ``directed`` keeps the direction of edges."""

@@ -2,15 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
-from typing import Any
+from typing import Any, cast
 
+import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
 from ngcn.nn.graph_model import GraphModel
 from ngcn.nn.layers import GraphConvolution, TowerWeights, tower_outputs
-from ngcn.ops import NONE, Dropout, Features, Operator, Reach, l2_normalize, relu_dropout, relu_normalize_dropout
+from ngcn.ops import (
+    Dropout,
+    Features,
+    Operator,
+    Reach,
+    SampledPower,
+    l2_normalize,
+    relu_dropout,
+    relu_normalize_dropout,
+    tower_linear,
+)
 
 
 class SAGE(GraphModel):
@@ -28,6 +40,7 @@ class SAGE(GraphModel):
     """
 
     normalizes_rows = True
+    reads_own = True
 
     def build(self, widths: tuple[int, ...]) -> None:
         self.own, self.neighbours = nn.ModuleList(), nn.ModuleList()
@@ -43,7 +56,7 @@ class SAGE(GraphModel):
         reach = Reach.of(A_hat, None if rows is None else rows.cpu().numpy(), self.powers, len(self.own))
         Z: Any = X  # the features, then a block of columns per power
         for i, (own, neighbours) in enumerate(zip(self.own, self.neighbours, strict=True)):
-            dropout = Dropout.draw(self.dropout) if self.training else NONE
+            dropout = self.draw()
             if i > 0:
                 Z = self._activate(Z, dropout, reach)
             Z = neighbours(A_hat, Z, dropout, reach).add_(own(Z, dropout, reach.after_layer))
@@ -51,7 +64,47 @@ class SAGE(GraphModel):
         Z = self.activation(tower_outputs(Z, self.replicas, rows))
         return l2_normalize(Z) if self.normalizes_rows else Z
 
-    def _activate(self, Z: Tensor, dropout: Dropout, reach: Reach) -> Tensor:
+    @property
+    def hops(self) -> int:
+        return len(self.own) - 1
+
+    def sampled(self, powers: Mapping[int, SampledPower]) -> Float[Tensor, "nodes towers width"]:
+        r"""With estimated rows :math:`\tilde{A}_k` of :math:`\hat{A}^k`, and :math:`S_k = \hat{A}^k X`:
+
+        .. math::
+            H &= \mathrm{drop}(\mathrm{L2NormalizeRows}(\mathrm{ReLU}(
+                [\,\mathrm{drop}(X) \mid \mathrm{drop}(S_k)\,] \, W^{(1)})) \\
+            Z &= \mathrm{L2NormalizeRows}(\sigma([\,H \mid \tilde{A}_k H\,] \, W^{(2)}))
+
+        H is computed for the nodes of the batch and those of the entries of :math:`\tilde{A}_k`. A node's own half of
+        the second layer is exact; before :math:`\sigma`, that of the others is unbiased.
+        """
+        first, *second = [cast(GraphConvolution, layer) for layer in self.neighbours]
+        first_own, *second_own = [cast(TowerWeights, layer) for layer in self.own]
+        blocks, own = [], []
+        for p, k in enumerate(self.powers):
+            power = powers[k]
+            assert power.X is not None and power.own is not None  # see reads_own
+            H = power.times(power.X, first_own.weight[p], self.replicas, self.draw())
+            H = H + power.times(power.S, first.linear.weight[p], self.replicas, self.draw())
+            H = H if first.bias is None else H + first.bias[p]
+            if second:
+                H = self._activate(H[None], self.draw())[0]
+                own.append(H.index_select(0, power.own))
+            blocks.append(power.mean(H) if second else H)
+        Z = torch.stack(blocks)
+        for layer, layer_own in zip(second, second_own, strict=True):
+            Z = tower_linear(Z, layer.linear.weight) + tower_linear(torch.stack(own), layer_own.weight)
+            Z = Z if layer.bias is None else Z + layer.bias
+        Z = self.activation(tower_outputs(Z, self.replicas, None))
+        return l2_normalize(Z) if self.normalizes_rows else Z
+
+    @property
+    def propagated(self) -> tuple[Tensor, Tensor | None]:
+        first = cast(GraphConvolution, self.neighbours[0])
+        return first.linear.weight, first.bias
+
+    def _activate(self, Z: Tensor, dropout: Dropout, reach: Reach | None = None) -> Tensor:
         if self.normalizes_rows:
             return relu_normalize_dropout(Z, self.replicas, dropout, reach)
         return relu_dropout(Z, dropout, reach)

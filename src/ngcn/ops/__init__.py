@@ -8,7 +8,9 @@ from ngcn.ops.normalize import Operators, bag_of_words, normalize, normalize_row
 from ngcn.ops.operator import Operator, Power, propagate
 from ngcn.ops.reach import Reach
 from ngcn.ops.rows import l2_normalize, select_rows
+from ngcn.ops.sampled import Sampled, SampledPower
 from ngcn.ops.towers import relu_dropout, relu_normalize_dropout, tower_linear
+from ngcn.ops.walks import Walks
 from ngcn.ops.workspace import Workspace
 
 __all__ = [
@@ -19,6 +21,9 @@ __all__ = [
     "Operators",
     "Power",
     "Reach",
+    "Sampled",
+    "SampledPower",
+    "Walks",
     "Workspace",
     "bag_of_words",
     "drawing_from",
