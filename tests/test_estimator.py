@@ -430,3 +430,25 @@ def test_invalid_weights_raise_an_error(rare) -> None:
         clone(SMALL).fit(X, y, sample_weight=np.ones(3))
     with pytest.raises(ValueError, match="class_weight"):
         clone(SMALL).set_params(class_weight="equal").fit(X, y)
+
+
+@pytest.mark.parametrize("missing", ["propagate", "mean"])
+@pytest.mark.parametrize("given", [False, True])
+def test_nan_is_a_missing_value(missing: str, given: bool) -> None:
+    X, y = make_blobs(90, 3, centers=3, cluster_std=0.5, random_state=0)
+    links = knn_graph(X, 5)
+    X[np.random.default_rng(0).random(X.shape) < 0.25] = np.nan
+    few = np.where(np.arange(len(y)) % 5 == 0, y, -1)
+    estimator = clone(SMALL).set_params(missing=missing)
+    assert estimator.__sklearn_tags__().input_tags.allow_nan
+    estimator.fit(X, few, adjacency=links if given else None)
+    assert (estimator.transduction_ == y).mean() > 0.8
+    if not given:
+        p = estimator.predict_proba(X[:4])
+        np.testing.assert_allclose(p[:1], estimator.predict_proba(X[:1]), atol=1e-6)  # others have no part in it
+        whole = NGCNClassifier(steps=5, random_state=0, missing=missing).fit(np.nan_to_num(X), few)
+        assert np.isfinite(whole.predict_proba(X[:4])).all()
+    with pytest.raises(GraphError, match="lacks feature values"):
+        clone(SMALL).set_params(missing="error").fit(X, few)
+    with pytest.raises(ConfigError, match="missing must be one of propagate, mean, error"):
+        clone(SMALL).set_params(missing="zero").fit(X, few)

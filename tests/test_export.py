@@ -129,3 +129,18 @@ def test_models_that_cannot_be_exported_raise_an_error_and_write_nothing(exporte
     with pytest.raises(ModelError, match="LP is a baseline without a network, so it cannot be explained, exported"):
         export_torch(lp, tmp_path / "x")
     assert not (tmp_path / "x").exists() and not (tmp_path / "cheby" / "torch").exists()
+
+
+@pytest.mark.parametrize("missing", ["propagate", "mean"])
+def test_missing_values_are_filled_as_in_training(tmp_path: Path, missing: str) -> None:
+    graph = weighted_graph(multilabel=False)
+    X = graph.features.copy()
+    X[np.random.default_rng(0).random(X.shape) < 0.3] = np.nan
+    graph = replace(graph, features=X)
+    model = train(graph, Config(model="gcn", steps=3, missing=missing)).model
+    export_torch(model, tmp_path)
+    edges = graph.adjacency.tocoo()
+    given = (torch.from_numpy(np.stack(edges.coords).astype(np.int64)), torch.from_numpy(edges.data))
+    p = exported_model.load(tmp_path / "model.pt")(torch.from_numpy(X), *given)
+    np.testing.assert_allclose(p.numpy(), model.predict_proba(graph), atol=1e-3)  # it ends when little changes
+    assert not np.allclose(p.numpy(), model.predict_proba(replace(graph, features=np.nan_to_num(X))), atol=1e-3)

@@ -68,6 +68,12 @@ class Config:
         "Training, validation and test nodes: given (the split in the data; without one, half of each class trains), a "
         "number from 0 (one of several splits in the data) or random:N (N training nodes per class).",
     )
+    missing: str = _data(
+        "propagate",
+        checks.choice(("propagate", "mean", "error")),
+        "How missing feature values are filled: propagate (from the neighbours, and from theirs), mean (of the column) "
+        "or error (they are not filled).",
+    )
     features: str = _data(
         "auto",
         checks.choice(("auto", "bag", "unit", "row", "standard", "none")),

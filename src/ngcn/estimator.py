@@ -23,7 +23,7 @@ from ngcn.config import Config
 from ngcn.data.knn import Neighbours
 from ngcn.errors import GraphError
 from ngcn.graph import UNKNOWN, Graph
-from ngcn.model import Preparation, ignores_values, prepare
+from ngcn.model import ignores_values, prepare
 from ngcn.registry import MODELS
 from ngcn.scoring import probabilities
 from ngcn.training import fit
@@ -47,6 +47,8 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
             :class:`ngcn.Config`.
         steps: at most this many; if None, 600 with validation nodes, which end training earlier, and 100 without.
         features: how X is prepared: auto, bag, unit, row, standard or none, see :class:`ngcn.Config`.
+        missing: how NaN in X is filled: propagate (along the edges), mean (of the column) or error. Without a graph,
+            the neighbours are found with the means.
         n_neighbors, metric: of the neighbour graph, see :func:`ngcn.knn_graph`.
         validation_fraction: the share of the labelled nodes of every class, rounded down, that are held out to select
             the best step, to weight the towers and to calibrate the probabilities. "auto" is a fifth if that makes 30
@@ -98,6 +100,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         l2: float | None = None,
         patience: int | None = None,
         features: str = "auto",
+        missing: str = "propagate",
         n_neighbors: int = 10,
         metric: str | Callable[..., float] = "euclidean",
         validation_fraction: float | str = "auto",
@@ -116,6 +119,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         self.l2 = l2
         self.patience = patience
         self.features = features
+        self.missing = missing
         self.n_neighbors = n_neighbors
         self.metric = metric
         self.validation_fraction = validation_fraction
@@ -226,6 +230,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = True
         tags.classifier_tags.multi_label = True
         return tags
 
@@ -251,7 +256,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
     def _features(self, X: Any, **how: Any) -> Any:
         """X, and y if there is one, as scikit-learn checks them."""
         try:
-            found = validate_data(self, X, accept_sparse="csr", reset="y" in how, **how)
+            found = validate_data(self, X, accept_sparse="csr", reset="y" in how, ensure_all_finite="allow-nan", **how)
         except RuntimeError as error:  # a tensor that requires a gradient
             raise TypeError(str(error)) from None
         if (found[0] if "y" in how else found).dtype.kind == "c":
@@ -263,7 +268,8 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
     def _check_graph(self, graph: Graph) -> Graph:
         if not graph.train.any() or graph.classes < 2:
             raise GraphError(f"The graph {graph.name!r} must have training nodes and at least two classes.")
-        validate_data(self, graph.features, accept_sparse="csr")  # sets n_features_in_, removes names of an earlier fit
+        # Sets n_features_in_, and removes the names of an earlier fit
+        validate_data(self, graph.features, accept_sparse="csr", ensure_all_finite="allow-nan")
         if graph.feature_names != tuple(map(str, range(self.n_features_in_))):
             self.feature_names_in_ = np.array(graph.feature_names, dtype=object)
         self.classes_ = np.arange(graph.classes)
@@ -278,7 +284,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         graph = Graph(edges, X, labels, known, none, none)
         if adjacency is None:
             unchanged = self.features == "auto" and _one_unit(graph.features)
-            self._place = Preparation("none") if unchanged else prepare(graph, config)
+            self._place = prepare(graph, replace(config, features="none") if unchanged else config)
             self._neighbours = Neighbours(self._place(graph.features), self.n_neighbors, self.metric)
             graph = replace(graph, adjacency=self._neighbours.graph())
         return graph
@@ -312,7 +318,7 @@ def _one_unit(features: Any) -> bool:
     """Whether the columns are dense and their standard deviations similar, as with a common unit."""
     if sp.issparse(features):
         return False
-    deviation = features.std(axis=0, dtype=np.float64)
+    deviation = np.ma.masked_invalid(features).std(axis=0, dtype=np.float64).filled(0)
     varying = deviation[deviation > 0]
     return bool(len(varying) and varying.max() <= ONE_UNIT * np.median(varying))
 

@@ -27,14 +27,15 @@ def export_torch(model: Model, folder: Path | str) -> None:
             f"{model.config.model} cannot be exported; only networks of GCN and SAGE can, such as {', '.join(names)}."
         )
     tensors = exported_tensors(network)
-    how, mean, deviation = card.preparation
-    if mean is not None and deviation is not None:
-        tensors |= {"mean": torch.from_numpy(mean), "deviation": torch.from_numpy(deviation)}
+    preparation = card.preparation
+    arrays = {name: getattr(preparation, name) for name in ("mean", "deviation", "fill")}
+    tensors |= {name: torch.from_numpy(array) for name, array in arrays.items() if array is not None}
     settings = {
         "classes": list(card.class_names),
         "features": list(card.feature_names),
         "multilabel": card.multilabel,
-        "preparation": how,
+        "preparation": preparation.how,
+        "missing": preparation.missing,
         "operators": [name.operator for name in network.tower_names],
         "powers": list(network.tower_powers),
         "unit_rows": [getattr(part, "normalizes_rows", False) for part in _parts(network) for _ in range(part.towers)],

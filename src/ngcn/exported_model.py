@@ -29,7 +29,8 @@ class Model(nn.Module):
     ``tensors`` has an ``(inputs, outputs)`` weight for layer i of tower t, ``weight_t_i``; for SAGE also that of the
     node itself, ``own_t_i``; a row ``bias_t_i`` where there are biases; the weights of a fully-connected classifier,
     ``classifier_0``, ..., or the ``scores`` of the towers in a mixture; the ``slope`` and the ``offset`` of the
-    calibration; ``mean`` and ``deviation`` for standardised features.
+    calibration; ``mean`` and ``deviation`` for standardised features; and ``fill``, the mean of each column, from which
+    missing values (NaN in X) are filled.
     """
 
     def __init__(self, settings: dict[str, Any], tensors: dict[str, Tensor]) -> None:
@@ -42,22 +43,37 @@ class Model(nn.Module):
 
     def forward(self, X: Tensor, edges: Tensor, weights: Tensor | None = None) -> Tensor:
         """The class probabilities, ``(nodes, classes)``; for multi-label, each class is independent."""
-        Z = self.towers(edges, weights, self.prepare(X.float()))
+        Z = self.towers(edges, weights, self.prepare(X.float(), edges, weights))
         logits = self.classify(Z) * self.tensors["slope"] + self.tensors["offset"]
         return torch.sigmoid(logits) if self.settings["multilabel"] else torch.softmax(logits, dim=1)
 
-    def prepare(self, X: Tensor) -> Tensor:
+    def prepare(self, X: Tensor, edges: Tensor, weights: Tensor | None) -> Tensor:
         """Prepare the features as in training."""
-        how = self.settings["preparation"]
+        how, missing = self.settings["preparation"], X.isnan()
+        X = (X != 0).to(X.dtype) if how in ("bag", "unit") else X
+        if missing.any():
+            X = self.fill(X, missing, edges, weights)
         if how == "standard":
             return (X - self.tensors["mean"]) / self.tensors["deviation"]
         if how == "none":
             return X
-        X = (X != 0).to(X.dtype) if how in ("bag", "unit") else X
         if how == "unit":
             return normalize(X, dim=1)
         total = X.abs().sum(dim=1, keepdim=True)
         return X / torch.where(total > 0, total, 1)
+
+    def fill(self, X: Tensor, missing: Tensor, edges: Tensor, weights: Tensor | None) -> Tensor:
+        """Fill missing values as in training: from the neighbours, or with the mean of the column in training."""
+        if "fill" not in self.tensors or self.settings["missing"] == "error":
+            raise ValueError("X has missing values (NaN); fill them, since this model was trained without any.")
+        X = torch.where(missing, self.tensors["fill"], X)
+        if self.settings["missing"] == "mean":
+            return X
+        T = self.adjacency(edges, weights, len(X), "walk")
+        alone = torch.bincount(T.coalesce().indices()[0], minlength=len(X))[:, None] == 0
+        for _ in range(40):
+            X = torch.where(missing & ~alone, torch.sparse.mm(T, X), X)
+        return X
 
     def adjacency(self, edges: Tensor, weights: Tensor | None, nodes: int, how: str) -> Tensor:
         """The normalised adjacency. symmetric and row: undirected, with the larger weight of both directions, and with

@@ -226,9 +226,9 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
         },
         ["g.npz", "no nodes"],
     ),
-    "npz with NaN": (
-        {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**{**FLAT, "node_features": np.full((3, 2), np.nan)})},
-        ["g.npz", "NaN or infinite, the first at node 0, feature 0"],
+    "npz with infinity": (
+        {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**{**FLAT, "node_features": np.full((3, 2), np.inf)})},
+        ["g.npz", "infinite, the first at node 0, feature 0"],
     ),
     "npz with a negative weight": (
         {

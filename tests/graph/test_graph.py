@@ -52,7 +52,7 @@ WRONG = {
     "features no matrix": ({"features": np.ones(NODES)}, r"features must be a matrix .* have shape \(4,\)"),
     "features too few": ({"features": np.eye(3)}, "features have 3 rows, but the graph has 4 nodes"),
     "features none": ({"features": np.ones((NODES, 0))}, "There are no features"),
-    "features NaN": ({"features": np.where(np.eye(NODES), np.nan, 0)}, "4 feature.* first at node 0, feature 0"),
+    "features infinite": ({"features": np.where(np.eye(NODES), np.inf, 0)}, "4 feature.* first at node 0, feature 0"),
     "features sparse infinite": ({"features": edge(np.inf)}, "1 feature.* first at node 2, feature 3"),
     "features out of range": ({"features": compressed(sp.csr_array, 9)}, "entry in row or column 9, .* last one is 3"),
     "labels too few": ({"labels": [0, 1]}, r"each of 4 nodes, but have shape \(2,\)"),

@@ -125,4 +125,6 @@ def _training_nodes(run: Run, graph: Graph) -> int:
     _, here, there = np.intersect1d(graph.node_ids, own.node_ids, return_indices=True)
     trained = graph.test[here] & own.train[there]
     ours, theirs = sp.csr_array(graph.features)[here[trained]], sp.csr_array(own.features)[there[trained]]
-    return int((abs(ours - theirs).sum(axis=1) == 0).sum())
+    differ = abs(ours - theirs)
+    differ.data = np.nan_to_num(differ.data)  # a value that is missing in one of them may be that of the other
+    return int((differ.sum(axis=1) == 0).sum())

@@ -66,8 +66,10 @@ def dense_features(given: Any, names: Sequence[str] | None = None) -> list[Block
 
 
 def _is_bag(columns: np.ndarray) -> bool:
-    if columns.ndim != 2 or columns.shape[1] < WIDE or columns.min(initial=0) < 0:
+    if columns.ndim != 2 or columns.shape[1] < WIDE or np.fmin.reduce(columns, axis=None, initial=0) < 0:
         return False
+    if np.isnan(columns).any():
+        return False  # missing values are filled in, and then few are 0
     filled = np.count_nonzero(columns, axis=0)
     return bool(filled.max() <= len(columns) / 2 and filled.mean() <= len(columns) / 4)
 

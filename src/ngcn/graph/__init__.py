@@ -2,11 +2,12 @@
 
 from ngcn.data.parts import UNKNOWN
 from ngcn.errors import GraphError
+from ngcn.graph._features import describe_missing
 from ngcn.graph.assemble import Schema, for_model, for_training, load_dataset, load_for_model, quietly
 from ngcn.graph.facts import Facts, facts
 from ngcn.graph.graph import Graph, need_graph
 from ngcn.graph.stored import StoredGraph, is_stored, open_graph, store_graph
 
 __all__ = ["UNKNOWN", "Facts", "Graph", "GraphError", "Schema", "StoredGraph"]
-__all__ += ["facts", "for_model", "for_training", "load_dataset", "load_for_model", "need_graph", "quietly"]
-__all__ += ["is_stored", "open_graph", "store_graph"]
+__all__ += ["describe_missing", "facts", "for_model", "for_training", "load_dataset", "load_for_model", "need_graph"]
+__all__ += ["is_stored", "open_graph", "quietly", "store_graph"]

@@ -47,7 +47,11 @@ def feature_matrix(given: Any, nodes: int) -> Matrix:
         raise GraphError(f"The features have {features.shape[0]} rows, but the graph has {nodes} nodes.")
     if features.shape[1] == 0:
         raise GraphError("There are no features; use the identity instead: scipy.sparse.eye_array(nodes).")
-    _check_finite(features, "feature", "node {}, feature {}")
+    values = features.data if sp.issparse(features) else features
+    unknown = np.isnan(values)
+    if unknown.any():
+        values[unknown] = np.nan  # whatever its bits and sign: they would change the fingerprint
+    _check_finite(features, "feature", "node {}, feature {}", missing=unknown)
     return features
 
 
@@ -224,11 +228,14 @@ def _array(given: Any, what: str) -> np.ndarray:
         raise GraphError(f"The {what} must be an array, not {shown(given)}.") from None
 
 
-def _check_finite(matrix: Matrix, what: str, place: str) -> None:
+def _check_finite(matrix: Matrix, what: str, place: str, missing: np.ndarray | None = None) -> None:
+    """Raise an error for infinite entries, and for NaN, unless NaN is for ``missing`` values."""
     bad = ~np.isfinite(matrix.data if sp.issparse(matrix) else matrix)
+    if missing is not None:
+        bad &= ~missing
     if bad.any():
-        first = place.format(*_where(matrix, bad))
-        raise GraphError(f"{bad.sum()} {what}(s) are NaN or infinite, the first at {first}; replace or remove them.")
+        first, are = place.format(*_where(matrix, bad)), "infinite" if missing is not None else "NaN or infinite"
+        raise GraphError(f"{bad.sum()} {what}(s) are {are}, the first at {first}; replace or remove them.")
 
 
 def _where(matrix: Matrix, bad: np.ndarray) -> tuple[int, int]:

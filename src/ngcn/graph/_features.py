@@ -9,10 +9,12 @@ import scipy.sparse as sp
 
 from ngcn.data.parts import Block, Matrix, Parts, log
 from ngcn.errors import DatasetError
+from ngcn.text import percent
 
 DENSE_CELLS = 200_000_000
 IDENTITY_NODES = 50_000  # larger graphs do not get one-hot features
 HOPS = 4
+MOST_LISTED = 5  # columns in a message
 
 
 def features_for_training(parts: Parts) -> tuple[Matrix, Sequence[str] | None]:
@@ -25,6 +27,7 @@ def features_for_training(parts: Parts) -> tuple[Matrix, Sequence[str] | None]:
         return structural_features(parts.adjacency)
     block = parts.features[0] if len(parts.features) == 1 else Block(*_join(parts.features, parts.name))
     if not parts.published:
+        _warn_about_missing(block, parts.name)
         _warn_about_constants(block, parts.name)
     return block.matrix, block.names
 
@@ -48,7 +51,9 @@ def features_for_model(parts: Parts, known: Sequence[str], node_columns: int) ->
         what += f"; {missing[0]!r} is missing" if missing else ""
         what += f"; {extra[0]!r} is not one of the model's" if extra else ""
         raise DatasetError(f"{what}; use the features that the model was trained with.")
-    return features if names == list(known) else features[:, [place[name] for name in known]]
+    features = features if names == list(known) else features[:, [place[name] for name in known]]
+    _warn_about_missing(Block(features, known), parts.name)
+    return features
 
 
 def structural_features(adjacency: sp.csr_array) -> tuple[np.ndarray, list[str]]:
@@ -73,10 +78,43 @@ def structural_features(adjacency: sp.csr_array) -> tuple[np.ndarray, list[str]]
     return np.hstack(columns).astype(np.float32), names
 
 
+def missing_per_column(features: Matrix) -> np.ndarray:
+    """The number of missing values, NaN, in each column."""
+    if not sp.issparse(features):
+        return np.isnan(features).sum(axis=0)
+    entries = features.tocoo()
+    return np.bincount(entries.col[np.isnan(entries.data)], minlength=features.shape[1])
+
+
+def describe_missing(features: Matrix, names: Sequence[str] | None = None) -> str:
+    """The columns with missing values, those with most first; empty without any.
+
+    Example:
+        >>> describe_missing(np.array([[1, np.nan], [2, 3]]), ["age", "income"])
+        "1 of 'income' (50 %)"
+    """
+    missing, nodes = missing_per_column(features), features.shape[0]
+    worst = np.argsort(-missing, kind="stable")[: np.count_nonzero(missing)]
+    listed = [
+        f"{missing[c]:,} of {names[c] if names is not None else str(c)!r} ({percent(missing[c] / nodes)})"
+        for c in worst[:MOST_LISTED]
+    ]
+    more = f" and {missing[worst[MOST_LISTED:]].sum():,} in {len(worst) - MOST_LISTED} more columns"
+    return ", ".join(listed) + (more if len(worst) > MOST_LISTED else "")
+
+
+def _warn_about_missing(block: Block, name: str) -> None:
+    if missing := describe_missing(block.matrix, block.names):
+        log.warning(f"{name}: missing values: {missing}; `missing` sets how they are filled.")
+
+
 def _warn_about_constants(block: Block, name: str) -> None:
-    ends = block.matrix.min(axis=0), block.matrix.max(axis=0)
-    low, high = (np.asarray(end.toarray() if sp.issparse(end) else end).ravel() for end in ends)
-    constant = np.flatnonzero(low == high)
+    X = block.matrix
+    if sp.issparse(X):
+        low, high = (of(axis=0).toarray().ravel() for of in (X.nanmin, X.nanmax))
+    else:
+        low, high = np.fmin.reduce(X, axis=0, initial=np.inf), np.fmax.reduce(X, axis=0, initial=-np.inf)
+    constant = np.flatnonzero(~(low < high))
     if len(constant) and block.matrix.shape[0] > 1:
         named = [repr(block.names[c]) if block.names else str(c) for c in constant[:5]]
         more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""

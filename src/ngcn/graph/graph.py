@@ -27,7 +27,7 @@ class Graph:
     Args:
         adjacency: ``(nodes, nodes)`` edge weights, any scipy sparse format; 1 for an unweighted edge.
             :func:`ngcn.ops.normalize` adds self-loops and makes it symmetric.
-        features: ``(nodes, features)``, scipy sparse or dense.
+        features: ``(nodes, features)``, scipy sparse or dense; NaN for an unknown value, see `Config.missing`.
         labels: ``(nodes,)`` class numbers with -1 for unknown, or a ``(nodes, classes)`` 0/1 matrix for multi-label.
         train, val, test: ``(nodes,)`` boolean masks; a node is in one of them at most.
         node_ids: ``(nodes,)`` the user's names of the nodes; numbers from 0 if not given.

@@ -19,6 +19,7 @@ from ngcn.version import __version__
 
 FORMAT = 2  # of graph.json; raised when older versions of ngcn would misread it
 MOST_NUMBERED = 10**7  # features without names
+ARRAYS = ("mean", "deviation", "fill")  # of a preparation
 SCHEMA: JSONSchema = {
     "format": int,
     "version": str,
@@ -28,7 +29,11 @@ SCHEMA: JSONSchema = {
     "fingerprint": str,
     "class_names": list[str],
     "feature_names": int | list[str],
-    "preparation": {"how": {"bag", "unit", "row", "standard", "none"}, "mean?": [float], "deviation?": [float]},
+    "preparation": {
+        "how": {"bag", "unit", "row", "standard", "none"},
+        **{f"{name}?": [float] for name in ARRAYS},
+        "missing?": {"propagate", "mean", "error"},
+    },
     "node_columns?": int,
     "node_ids?": int | list[str],
 }
@@ -93,10 +98,8 @@ class Card:
             values["feature_names"] = len(numbered)
         if self.node_ids is None:
             del values["node_ids"]
-        how, mean, deviation = self.preparation
-        values["preparation"] = {"how": how}
-        if mean is not None and deviation is not None:
-            values["preparation"] |= {"mean": mean.tolist(), "deviation": deviation.tolist()}
+        given = {name: value for name, value in self.preparation._asdict().items() if value is not None}
+        values["preparation"] = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in given.items()}
         write_json(path, values)
 
     @classmethod
@@ -112,24 +115,21 @@ class Card:
                 key: value for key, value in read_json(path, SCHEMA).items() if key + "?" in SCHEMA or key in SCHEMA
             }
             del values["format"]
-            how = values["preparation"].pop("how")
-            arrays = {name: np.array(row, np.float32) for name, row in values["preparation"].items()}
             names = values["feature_names"]
             if isinstance(names, int) and not 0 < names <= MOST_NUMBERED:
                 raise ValueError
             values |= {
-                "preparation": Preparation(how, **arrays),
+                "preparation": _preparation(values["preparation"]),
                 "class_names": tuple(values["class_names"]),
                 "feature_names": tuple(map(str, range(names))) if isinstance(names, int) else tuple(names),
             }
             if isinstance(values.get("node_ids"), list):
                 values["node_ids"] = tuple(values["node_ids"])
             card = cls(**values)
-            sizes = {len(card.feature_names)} | {len(row) for row in arrays.values()}
             ids = card.nodes if card.node_ids is None else card.node_ids
             if card.nodes != (ids if isinstance(ids, int) else len(ids)):
                 raise ValueError
-            if len(sizes) > 1 or len(arrays) != (2 if how == "standard" else 0) or not card.class_names:
+            if not card.preparation.fits(len(card.feature_names)) or not card.class_names:
                 raise ValueError
             return card
         except RunError:
@@ -138,6 +138,12 @@ class Card:
             raise RunError(f"{path} cannot be read: {error.strerror}.") from None
         except (ValueError, TypeError):
             raise RunError(f"{path} is damaged; train again to get a run that can be used.") from None
+
+
+def _preparation(stored: dict[str, Any]) -> Preparation:
+    arrays = {name: np.array(stored[name], np.float32) for name in ARRAYS if stored.get(name) is not None}
+    others = {name: stored[name] for name in ("how", "missing") if name in stored}
+    return Preparation(**others, **arrays)
 
 
 def _stored(ids: np.ndarray) -> tuple[str, ...] | int:

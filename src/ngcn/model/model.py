@@ -101,7 +101,8 @@ class Model:
                 f"{len(self.feature_names)}; they must be the same, in the same order."
             )
         A_hat = self.network.operator(graph.adjacency, directed=directed)
-        return A_hat, Features(self.card.preparation(graph.features))
+        X = self.card.preparation(graph.features, graph.adjacency, directed=directed)
+        return A_hat, Features(X)
 
     def forward(self, graph: Graph, *, directed: bool = False) -> Forward:
         """The function that maps nodes to logits on this graph; Â and X are computed once, here."""

@@ -30,7 +30,7 @@ def fit_baseline(graph: Graph, config: Config, seed: int) -> Result:
     card = Card.of(graph, config)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        prepared = replace(graph, features=card.preparation(graph.features))
+        prepared = replace(graph, features=card.preparation(graph.features, graph.adjacency))
         baseline = kind(**config.settings)
         baseline.fit(prepared, seed)
         table = torch.from_numpy(np.asarray(baseline.predict_proba(prepared), dtype=np.float32))

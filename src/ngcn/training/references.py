@@ -42,7 +42,7 @@ def regression(graph: Graph, preparation: Preparation) -> Scores | None:
         return None
     from sklearn.linear_model import LogisticRegression  # here: it takes a second to import
 
-    X, train = preparation(graph.features), np.flatnonzero(graph.train)
+    X, train = preparation(graph.features, graph.adjacency), np.flatnonzero(graph.train)
     if len(train) > MOST:
         train = np.sort(np.random.default_rng(0).permutation(train)[:MOST])
     found: list[Scores] = []
