@@ -3,8 +3,8 @@
 python -m benchmarks.missing STORE.jsonl [--graphs cora amazon-photo] [--seeds 5]     train what the store lacks
 python -m benchmarks.missing STORE.jsonl --show                                       print the table
 
-A share of all feature values, drawn with the seed, becomes NaN; also zeros do. Cora has Planetoid's split, the others 20
-training nodes of each class, drawn with the seed.
+A share of all feature values, zeros as well, is drawn with the seed and becomes NaN. Cora has Planetoid's split, the
+others 20 training nodes of each class, drawn with the seed.
 """
 
 from __future__ import annotations
