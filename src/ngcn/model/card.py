@@ -142,8 +142,7 @@ class Card:
 
 def _preparation(stored: dict[str, Any]) -> Preparation:
     arrays = {name: np.array(stored[name], np.float32) for name in ARRAYS if stored.get(name) is not None}
-    others = {name: stored[name] for name in ("how", "missing") if name in stored}
-    return Preparation(**others, **arrays)
+    return Preparation(**{**stored, **dict.fromkeys(ARRAYS), **arrays})
 
 
 def _stored(ids: np.ndarray) -> tuple[str, ...] | int:
