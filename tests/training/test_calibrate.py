@@ -11,10 +11,10 @@ from ngcn import Config, train
 from ngcn.graph import Graph
 from ngcn.nn import build_network
 from ngcn.nn.calibration import Calibration
-from ngcn.scoring import cross_entropy, log_likelihoods, node_losses
+from ngcn.scoring import cross_entropy, log_likelihoods, node_losses, probabilities
 from ngcn.training import calibrate as module
 from ngcn.training.best_steps import BestSteps
-from ngcn.training.calibrate import FEWEST, calibrate, conformal_scores, fit_calibration, fit_weights
+from ngcn.training.calibrate import FEWEST, calibrate, conformal_scores, fit_calibration, fit_weights, held_out
 
 
 def drawn(nodes: int, classes: int = 3, scale: float = 2.0, multilabel: bool = False) -> tuple[Tensor, Tensor]:
@@ -170,7 +170,7 @@ def coverage_of_fresh_nodes(nodes: int, steps: int, noises: tuple[float, ...], s
     mixed = torch.logsumexp(m.log()[:, None] + best.log_softmax(dim=2), dim=1)
     slope, offset = fit_calibration(mixed[:nodes], labels[:nodes], priors=True)
     calibration = Calibration(3, multilabel=False)
-    calibration.conformal = conformal_scores(selection, labels[:nodes], priors=True)
+    calibration.conformal = conformal_scores(held_out(selection, labels[:nodes], priors=True), labels[:nodes])
     assert len(calibration.conformal) == nodes
     p = (mixed[nodes:] * slope + offset).softmax(dim=1)
     sets = p >= calibration.least_probability(0.9)
@@ -195,4 +195,38 @@ def test_halves_that_are_too_small_give_no_scores() -> None:
         Z, labels = towers(nodes, (1.0, 2.0))
         selection = BestSteps(None, "loss")
         selection.observe(1, Z, labels)
-        assert len(conformal_scores(selection, labels)) == expected
+        assert len(conformal_scores(held_out(selection, labels), labels)) == expected
+
+
+@pytest.mark.parametrize("multilabel", [False, True])
+@pytest.mark.parametrize("whole", [False, True])
+def test_each_half_is_scored_by_what_the_other_half_chooses(multilabel: bool, whole: bool) -> None:
+    nodes, steps = 41, 5
+    labels = torch.randint(2, (nodes, 3)).float() if multilabel else torch.randint(3, (nodes,))
+    every = torch.randn(steps, nodes, 1 if whole else 3, 3)
+    both = BestSteps(None, "loss", whole=whole)
+    for step, Z in enumerate(every, 1):
+        both.observe(step, Z, labels)
+    found = held_out(both, labels, priors=not multilabel)
+    assert found is not None
+    for scored in both.halves[1:]:
+        chooses = ~scored
+        best = torch.stack([node_losses(Z, labels)[chooses].mean(dim=0) for Z in every]).argmin(dim=0)
+        Z = torch.stack([every[step, :, tower] for tower, step in enumerate(best.tolist())], dim=1)
+        m = fit_weights(Z[chooses], labels[chooses])
+        p = torch.einsum("t,ntc->nc", m, probabilities(Z.double(), multilabel).float())
+        logits = p.logit() if multilabel else p.log()
+        slope, offset = fit_calibration(logits[chooses], labels[chooses], priors=not multilabel)
+        torch.testing.assert_close(found[scored], (logits * slope + offset)[scored], rtol=1e-3, atol=1e-3)
+    one = BestSteps(None, "loss", whole=whole)
+    one.observe(1, every[0, :1], labels[:1])
+    assert held_out(one, labels[:1]) is None
+
+
+def test_results_have_held_out_scores(graph: Graph) -> None:
+    for recipe in ("independent", "standard", "consistency"):
+        model = "ngcn" if recipe == "standard" else None
+        result = train(graph, Config(recipe=recipe, model=model, hidden=4, steps=20))
+        assert result.held_out_scores.keys() == result.val_scores.keys()
+        assert result.held_out_scores["loss"] >= result.val_scores["loss"] - 0.05
+    assert train(graph, Config(recipe="paper", hidden=4, steps=2)).held_out_scores == {}

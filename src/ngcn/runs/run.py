@@ -55,6 +55,7 @@ SCHEMA: Schema = {  # of result.json of a seed
     "stopped": str,
     "scale_weights": list[float] | None,
     "towers?": [{"towers": str, "val": float, "weight": float}],  # or None; older versions wrote none
+    "held_out_scores?": ({*METRICS}, float),
     "weights_sha256?": str,
 }
 REFERENCES: Schema = ({"majority", "regression"}, {split: ({*METRICS}, float) for split in ("val", "test")})

@@ -8,6 +8,7 @@ from scipy.optimize import minimize
 from torch import Tensor
 
 from ngcn.nn import Network
+from ngcn.nn.classifiers import make_classifier
 from ngcn.scoring import log_likelihoods, node_losses, probabilities
 from ngcn.training.best_steps import BestSteps
 
@@ -74,16 +75,29 @@ def calibrate(network: Network, Z: Tensor, labels: Tensor, *, priors: bool = Fal
 
 
 @torch.no_grad()
-def conformal_scores(selection: BestSteps, labels: Tensor, *, priors: bool = False) -> Tensor:
-    """One minus the probability of the true class, for each validation node: steps, weights and calibration are those
-    that the other half of the nodes chooses."""
-    found = []
-    for Z, half in zip(selection.logits[1:], selection.halves[1:], strict=True):
-        if half.sum() < FEWEST:
-            return torch.zeros(0)
-        m = fit_weights(Z[half], labels[half])
-        logits = torch.logsumexp(m.log()[:, None] + Z.log_softmax(dim=2), dim=1)
-        slope, offset = fit_calibration(logits[half], labels[half], priors)
-        p = probabilities(logits[~half].cpu() * slope + offset, multilabel=False)
-        found.append(1 - p.gather(1, labels[~half].cpu()[:, None])[:, 0])
-    return torch.cat(found).sort().values
+def held_out(selection: BestSteps, labels: Tensor, *, priors: bool = False) -> Tensor | None:
+    """Logits of the validation nodes: steps, weights and calibration are those that the other half of them chooses.
+    None for a single node, which has no other half."""
+    found = torch.zeros(len(labels), selection.logits.shape[-1])
+    for Z, half in zip(selection.logits[1:].cpu(), selection.halves[1:].cpu(), strict=True):
+        if not half.any():
+            return None
+        y, (_, towers, classes) = labels[half.to(labels.device)].cpu(), Z.shape
+        mixture = make_classifier("attention", (0,) * towers, classes, classes, multilabel=labels.ndim == 2)
+        mixture.load_state_dict({"scores": fit_weights(Z[half], y).log()})
+        logits = mixture(Z)
+        if half.sum() >= FEWEST:
+            slope, offset = fit_calibration(logits[half], y, priors)
+            logits = logits * slope + offset
+        found[~half] = logits[~half]
+    return found
+
+
+@torch.no_grad()
+def conformal_scores(logits: Tensor, labels: Tensor) -> Tensor:
+    """One minus the probability of the true class, for each validation node, given their :func:`held_out` logits; none
+    if there are too few nodes to calibrate on half of them."""
+    if len(labels) // 2 < FEWEST:
+        return torch.zeros(0)
+    p = probabilities(logits, multilabel=False)
+    return (1 - p.gather(1, labels.cpu()[:, None])[:, 0]).sort().values

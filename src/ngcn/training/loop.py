@@ -25,12 +25,12 @@ from ngcn.ops import Features, Workspace, drawing_from
 from ngcn.ops.modes import own_modes
 from ngcn.ops.threads import FasterThreads, threads_as_before
 from ngcn.registry import CUSTOM, MODELS, RECIPES, load
-from ngcn.scoring import metric_of
+from ngcn.scoring import metric_of, scores
 from ngcn.training.adam import Adam
 from ngcn.training.baseline import fit_baseline
 from ngcn.training.batches import full_batches, split_of
 from ngcn.training.best_steps import BestSteps, KnownSteps
-from ngcn.training.calibrate import calibrate, conformal_scores
+from ngcn.training.calibrate import calibrate, conformal_scores, held_out
 from ngcn.training.checkpoint import Checkpoints, State, refit_checkpoint
 from ngcn.training.order import reverse_cuthill_mckee
 from ngcn.training.recipe import Recipe
@@ -112,11 +112,11 @@ def fit(
                     on_step(state.last_step())
     if config.refit:
         checkpoints.save()
-    towers = _finish(recipe, state, A_hat, X, *val, val_weights)
+    found = _finish(recipe, state, A_hat, X, *val, val_weights)
     network.cpu()  # where the trained model is used
     best_step, seconds = state.selection.step or state.step, round(state.seconds, 3)
     outcome = dict(zip(("status", "stopped"), ending, strict=True))
-    facts = {"best_step": best_step, "steps": state.step, "seconds": seconds, "towers": towers, **outcome}
+    facts = {"best_step": best_step, "steps": state.step, "seconds": seconds, **found, **outcome}
     result = Result.of(model, graph, state.history, seed=seed, **facts)
     if not config.refit:
         return result
@@ -204,21 +204,28 @@ def _validate(
 @torch.no_grad()
 def _finish(
     recipe: Recipe, state: State, A_hat: Any, X: Features, rows: Tensor, labels: Tensor, weights: Tensor | None
-) -> list[dict[str, Any]] | None:
+) -> dict[str, Any]:
     """Put the kept parameters back, and fit on the validation nodes what is left: weights and calibration. Returns what
-    is known about the towers."""
+    a :class:`Result` tells about the towers, and the scores of each half of the nodes by what the other half chose."""
     network, selection = state.network.eval(), state.selection
     selection.restore(network)
     if not len(rows):
-        return None
+        return {}
     # Weights say that the classes shall not count as often as they occur
     Z, priors = network.towers(A_hat, X, rows), recipe.corrects_priors and weights is None
     recipe.finish(network, Z, labels)
+    found: dict[str, Any] = {
+        "towers": tower_table(network, Z, labels, recipe.config.metric or metric_of(labels.ndim == 2))
+    }
     if isinstance(selection, BestSteps):
-        calibrate(network, Z, labels, priors=priors and labels.ndim == 1)
-        if labels.ndim == 1:
-            network.calibration.conformal = conformal_scores(selection, labels, priors=priors)
-    return tower_table(network, Z, labels, recipe.config.metric or metric_of(labels.ndim == 2))
+        priors = priors and labels.ndim == 1
+        calibrate(network, Z, labels, priors=priors)
+        logits = held_out(selection, labels, priors=priors)
+        if logits is not None:
+            found["held_out_scores"] = scores(logits, labels.cpu())
+            if labels.ndim == 1:
+                network.calibration.conformal = conformal_scores(logits, labels)
+    return found
 
 
 def _check_metric(config: Config, labels: Tensor) -> None:

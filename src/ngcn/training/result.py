@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import nan
 from typing import Any
 
@@ -27,7 +27,9 @@ class Result:
     validation nodes ``val`` is NaN. ``status`` is complete, early or diverged; ``stopped`` says the same in a sentence.
     ``towers`` says of the towers of each power, or of each kind and power, how much they count and how good they are by
     themselves, see :func:`tower_table`; None where towers have no weights, and for runs before 0.3.0. ``history`` has
-    the loss, the validation loss and the validation score of every step.
+    the loss, the validation loss and the validation score of every step. ``held_out_scores`` are those of
+    the validation nodes without optimism: each half of them is scored with the steps, the weights and the calibration
+    that the other half chooses. They are empty for recipes that do not choose twice, such as paper.
     """
 
     seed: int
@@ -43,6 +45,7 @@ class Result:
     history: dict[str, list[float]]
     model: Model
     towers: list[dict[str, Any]] | None = None
+    held_out_scores: dict[str, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, model: Model, graph: Graph, history: Sequence[tuple[float, float, float]], **facts: Any) -> Result:
