@@ -1,5 +1,5 @@
 # make demo: train on Cora and show the result.   make test: the whole suite.   make check: ruff, mypy and the import contract.
-# make bench: a training step beside PyTorch Geometric's, and its growth with the graph; writes docs/performance.md.
+# make bench: a training step beside PyTorch Geometric's, and its growth with the graph; writes docs/results/performance.md.
 PYTHON ?= python3
 BIN := .venv/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constraint constraints.txt

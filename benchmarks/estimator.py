@@ -1,6 +1,6 @@
 """`NGCNClassifier` beside scikit-learn's own classifiers, with few labels and no graph: mean test accuracy over seeds.
 
-.venv/bin/python -m benchmarks.estimator            # the table of docs/estimator.md
+.venv/bin/python -m benchmarks.estimator            # the table of docs/guides/scikit-learn.md
 .venv/bin/python -m benchmarks.estimator --seeds 2  # a quick look
 .venv/bin/python -m benchmarks.estimator --settings '{"n_neighbors": 5}'  # to choose settings by
 

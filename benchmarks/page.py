@@ -1,4 +1,4 @@
-"""docs/performance.md: its figures, and its tables between their markers."""
+"""docs/results/performance.md: its figures, and its tables between their markers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib import pyplot as plt
 COLORS = {"ngcn": "#0072B2", "PyG, linear first, CSR": "#E69F00", "PyG, SGConv towers": "#CC79A7", "floor": "#999999"}
 
 
-DOCS = Path(__file__).parents[1] / "docs"
+DOCS = Path(__file__).parents[1] / "docs" / "results"
 
 
 def put(name: str, text: str) -> None:

@@ -1,6 +1,6 @@
 """Time and peak memory of a training step on generated power-law graphs: against the edges, against K, against r.
 
-.venv/bin/python -m benchmarks.scaling     # writes docs/scaling.json and docs/scaling.svg
+.venv/bin/python -m benchmarks.scaling     # writes docs/results/scaling.json and docs/results/scaling.svg
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""How settings do on the validation nodes, by which docs/differences.md decides; test nodes are not looked at.
+"""How settings do on the validation nodes, by which docs/research/differences.md decides; test nodes are not looked at.
 
     python -m benchmarks.validation cora:ngcn citeseer:ngcn
     python -m benchmarks.validation cora:nsage --seeds 8 --set classifier=fc features=none

@@ -52,7 +52,12 @@ def _math(self: Any, node: nodes.math) -> None:
 
 def _only_text_outside(app: Sphinx, page: str, source: list[str]) -> None:
     """Links to files of the repository work where it is browsed; here, their text remains."""
-    source[0] = re.sub(r"\[([^\]]+)\]\((\.\./)+(?!docs/)[^)]*\)", r"\1", source[0])
+    folder = Path(app.env.doc2path(page)).parent
+
+    def link(found: re.Match[str]) -> str:
+        return found[0] if (folder / found[2]).resolve().is_relative_to(HERE) else found[1]
+
+    source[0] = re.sub(r"\[([^\]]+)\]\((\.\./[^)#]*)[^)]*\)", link, source[0])
 
 
 def _skip_member(app: Sphinx, what: str, name: str, *rest: Any) -> bool | None:

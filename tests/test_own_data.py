@@ -1,4 +1,4 @@
-"""docs/own-data.md, from top to bottom: its commands and its Python, in a folder with the two tables of the example."""
+"""The guide to your own graph: its commands and its Python, from top to bottom, in a folder with the two tables."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from ngcn.cli import app
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs/own-data.md").read_text()
+PAGE = (ROOT / "docs/guides/own-data.md").read_text()
 
 
 def test_every_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -25,7 +25,7 @@ def test_every_block_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert len(blocks) >= 5
     for language, block in blocks:
         if language == "python":
-            exec(compile(block, "docs/own-data.md", "exec"), namespace)
+            exec(compile(block, "docs/guides/own-data.md", "exec"), namespace)
             continue
         for line in block.splitlines():
             verb, *arguments = shlex.split(line)

@@ -89,7 +89,7 @@ class Config:
         f"{', '.join([*registry.network_names(), *ALIASES])}; or a baseline: {', '.join(registry.baseline_names())}.",
     )
     settings: Mapping[str, Any] = _model(
-        None, checks.mapping, "A setting of a baseline, such as alpha=0.9; see docs/baselines.md."
+        None, checks.mapping, "A setting of a baseline, such as alpha=0.9; see the page `Baselines`."
     )
     mix: tuple[str, ...] | None = _model(
         None,

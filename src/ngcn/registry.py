@@ -2,7 +2,7 @@
 
 Help, the checks of a config, training, explanations, export and the estimator all read these three tables. An entry
 names its implementation as "module:attribute"; it is imported when it is needed, so that help is printed without torch.
-Code of your own may add the object itself (docs/extend.md).
+Code of your own may add the object itself (docs/guides/extend.md).
 """
 
 from __future__ import annotations

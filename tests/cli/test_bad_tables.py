@@ -208,7 +208,7 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     ),
     "npz of something": (
         {"edges.csv": None, "nodes.csv": None, "g.npz": npz(a=np.ones(3))},
-        ["has neither adj_indptr nor edges", "docs/own-data.md"],
+        ["has neither adj_indptr nor edges", "the guide `Your own graph`"],
     ),
     "npz with a pickle": (
         {"edges.csv": None, "nodes.csv": None, "g.npz": npz(**{**FLAT, "node_labels": np.array([Bomb()] * 3)})},

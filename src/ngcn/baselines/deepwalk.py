@@ -9,8 +9,8 @@ with P a hierarchical softmax, by gensim. With p or q other than 1 the walks are
 Leskovec, KDD 2016). The embeddings use neither features nor labels.
 
 Settings: length, window and dimensions are those of the DeepWalk paper, which has 80 walks per node instead of 10. C
-was chosen on validation accuracy (docs/baselines.md). gensim runs on one thread, since its results are not reproducible
-on several; the walks run in parallel.
+was chosen on validation accuracy (docs/results/baselines.md). gensim runs on one thread, since its results are not
+reproducible on several; the walks run in parallel.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ with local and global consistency*, NIPS 2003.)
 .. math:: F = \alpha D^{-1/2} W D^{-1/2} F + (1 - \alpha) Y
 
 Conjugate gradients find both fixed points with far fewer products than the iteration. Settings: class mass
-normalisation (Zhu) and alpha = 0.98, chosen on validation accuracy (docs/baselines.md).
+normalisation (Zhu) and alpha = 0.98, chosen on validation accuracy (docs/results/baselines.md).
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ In the transductive variant e is a parameter of each node. Only the contexts tra
 vector. In the inductive variant :math:`e = x W`, so that new graphs can be predicted; test nodes are in no context. As
 in the authors' code, the two inner softmaxes have their own cross entropies in the loss.
 
-Settings: 50 dimensions as in the authors' code; the others were chosen on validation accuracy (docs/differences.md).
+Settings: 50 dimensions as in the authors' code; the others were chosen on validation accuracy (research notes).
 """
 
 from __future__ import annotations

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from ngcn.graph import Graph
     from ngcn.runs import Run
 
-_GRAPH = "cora, citeseer, ... (see `ngcn datasets`), or a folder or file of your own: docs/own-data.md."
+_GRAPH = "cora, citeseer, ... (see `ngcn datasets`), or a folder or file of your own: see the guide `Your own graph`."
 
 
 _CONFIGS = [Config(model=name) for name in network_names()]  # with the defaults of each model

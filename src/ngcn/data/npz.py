@@ -41,8 +41,8 @@ def read_npz(path: Path, name: str) -> Parts:
             parts = _edge_list(arrays)
         else:
             raise DatasetError(
-                f"{path} has neither adj_indptr nor edges among its arrays ({', '.join(arrays.names[:8])}); see "
-                "docs/own-data.md for the two formats."
+                f"{path} has neither adj_indptr nor edges among its arrays ({', '.join(arrays.names[:8])}); the "
+                "guide `Your own graph` describes the two formats."
             )
         labels = parts["labels"]
         masks = [arrays.find(f"{part}_masks", f"{part}_mask") for part in ("train", "val", "test")]

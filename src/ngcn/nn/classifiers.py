@@ -178,7 +178,7 @@ class FreeAttention(Mixture):
 class Attention(FreeAttention):
     r"""Learned weights with the penalty :math:`\frac{4}{n} \sum_t \tilde{m}_t^2` for n labelled nodes in the loss.
 
-    Without it, one tower takes all of m before the others have learned (docs/differences.md).
+    Without it, one tower takes all of m before the others have learned (docs/research/differences.md).
     """
 
     def penalty(self) -> Tensor:

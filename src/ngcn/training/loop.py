@@ -160,7 +160,7 @@ def for_network(config: Config, network: Network | None) -> Config:
     if network is None:
         return config
     if not isinstance(network, Network):
-        raise ConfigError(f"network must be a Network, not a {type(network).__name__}; see docs/extend.md.")
+        raise ConfigError(f"network must be a Network, not a {type(network).__name__}; see the guide `Extend`.")
     not_built: dict[str, Any] = dict.fromkeys(STRUCTURE)
     if config.recipe == MODELS[config.model].recipe != MODELS[CUSTOM].recipe:  # that of a model which is not trained
         default = Config(model=config.model)

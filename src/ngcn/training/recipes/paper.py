@@ -4,7 +4,7 @@ r"""The paper's recipe: cross entropy of the training nodes; the first step with
 
 Z are the outputs of the towers, m is the classifier, n the number of labelled nodes. The last term, a loss for each
 tower, is the paper's intermediate supervision, and optional. The penalty keeps attention from choosing one tower early
-(docs/differences.md); classifiers without attention have none.
+(docs/research/differences.md); classifiers without attention have none.
 """
 
 from __future__ import annotations
