@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from itertools import islice
 from numbers import Integral
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from ngcn.errors import ConfigError
@@ -27,22 +28,46 @@ def path(name: str, value: Any) -> str:
     return str(user_path(text(name, value)).absolute())
 
 
+def file_path(name: str, value: Any) -> Path:
+    """A path that the file system can look up, whether it exists or not.
+
+    Example:
+        >>> file_path("folder", "no such thing").name
+        'no such thing'
+        >>> file_path("folder", 3)
+        Traceback (most recent call last):
+        ...
+        ngcn.errors.ConfigError: folder must be a path, not 3.
+    """
+    try:
+        path = Path(value)
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError):
+        pass
+    except (TypeError, ValueError):  # ValueError: a null character
+        raise ConfigError(f"{name} must be a path, not {shown(value)}.") from None
+    except OSError as error:
+        raise ConfigError(f"{name} must be another path than {shown(value)}: {error.strerror}.") from None
+    return path
+
+
 def names(name: str, value: Any) -> tuple[str, ...]:
     if not isinstance(value, list | tuple) or not all(isinstance(column, str) and column for column in value):
         raise ConfigError(f"{name} must be a list of columns, not {shown(value)}.")
     return tuple(value)
 
 
-def choice(known: Iterable[str], hidden: Iterable[str] = ()) -> Check:
-    """One of these names. `known` may be a registry that grows: it is read when a value is checked. Messages do not
-    list names that are `hidden`."""
+def choice(known: Iterable[str], hidden: Iterable[str] = (), registry: str = "") -> Check:
+    """One of these names. `known` may be a registry that grows, of this name: it is read when a value is checked.
+    Messages do not list names that are `hidden`."""
 
     def check(name: str, value: Any) -> str:
         if not isinstance(value, str) or value not in known:
             listed = [each for each in known if each not in hidden]
             near = did_you_mean(value, listed) if isinstance(value, str) else ""
+            hint = near or (f"one of your own is added to ngcn.{registry} first." if registry else "")
             raise ConfigError(
-                f"{name} must be one of {', '.join(listed)}, not {shown(value)}{f'; {near}' if near else '.'}"
+                f"{name} must be one of {', '.join(listed)}, not {shown(value)}{f'; {hint}' if hint else '.'}"
             )
         return value
 

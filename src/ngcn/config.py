@@ -85,7 +85,7 @@ class Config:
 
     model: str = _model(
         None,
-        checks.choice(MODELS, hidden=[CUSTOM]),
+        checks.choice(MODELS, hidden=[CUSTOM], registry="MODELS"),
         f"{', '.join([*registry.network_names(), *ALIASES])}; or a baseline: {', '.join(registry.baseline_names())}.",
     )
     settings: Mapping[str, Any] = _model(
@@ -99,7 +99,9 @@ class Config:
     )
     powers: tuple[int, ...] = _model(None, checks.powers, "Powers of Â: a number K for 0 to K-1, or a list of powers.")
     replicas: int = _model(None, checks.whole(1, 1000), "Towers per power, each with its own weights.")
-    classifier: str = _model(None, checks.choice(CLASSIFIERS), f"How towers are combined: {', '.join(CLASSIFIERS)}.")
+    classifier: str = _model(
+        None, checks.choice(CLASSIFIERS, registry="CLASSIFIERS"), f"How towers are combined: {', '.join(CLASSIFIERS)}."
+    )
     hidden: int = _model(None, checks.whole(1, 2**16), "Hidden units of each layer of a tower.")
     layers: int = _model(None, checks.whole(1, 100), "Layers of a tower.")
 
@@ -107,7 +109,7 @@ class Config:
 
     recipe: str = _training(
         None,
-        checks.choice(RECIPES),
+        checks.choice(RECIPES, registry="RECIPES"),
         "How to train: " + "; ".join(f"{name} ({spec.summary})" for name, spec in RECIPES.items()) + ".",
     )
     steps: int = _training(None, checks.whole(1), "The maximal number of training steps (full batch).")
@@ -143,7 +145,7 @@ class Config:
         if spec.baseline is not None:
             vars(self).update(settings=_baseline_settings(self, registry.load(spec.baseline)))
         else:
-            checks.choice(RECIPES)("recipe", self.recipe)
+            checks.choice(RECIPES, registry="RECIPES")("recipe", self.recipe)
             self._take_defaults(spec)
         for setting in fields(self):
             if getattr(self, setting.name) is None:
@@ -166,7 +168,7 @@ class Config:
             vars(self).update(model=RECIPES[self.recipe].model if known else DEFAULT_MODEL)
         if isinstance(self.model, str) and self.model in ALIASES:
             vars(self).update(_without_alias(self.model, self.settings))
-        checks.choice(MODELS, hidden=[CUSTOM])("model", self.model)
+        checks.choice(MODELS, hidden=[CUSTOM], registry="MODELS")("model", self.model)
         if self.is_baseline and self.recipe == "paper":  # as older versions wrote
             vars(self).update(recipe=None)
         if self.recipe is None and not self.is_baseline:

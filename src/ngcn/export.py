@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ngcn import exported_model
+from ngcn import checks, exported_model
 from ngcn.errors import ModelError
 from ngcn.files import atomic, write_text
-from ngcn.model import Model
+from ngcn.model import Model, need_model
 from ngcn.nn import GCN, SAGE, Network
 from ngcn.nn.mixed import Mixed
 from ngcn.registry import MODELS
@@ -20,7 +20,7 @@ from ngcn.registry import MODELS
 
 def export_torch(model: Model, folder: Path | str) -> None:
     """Write a model as ``model.py``, a copy of :mod:`ngcn.exported_model`, and ``model.pt``. No graph is needed."""
-    network, card, folder = model.network, model.card, Path(folder)
+    network, card, folder = need_model(model).network, model.card, checks.file_path("folder", folder)
     if not all(isinstance(part, GCN | SAGE) for part in _parts(network)):
         names = [name for name, spec in MODELS.items() if spec.exports]
         raise ModelError(

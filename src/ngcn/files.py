@@ -27,6 +27,13 @@ def user_path(text: str) -> Path:
     return Path(text)
 
 
+def exists(path: Path) -> bool:
+    """Whether there is such a file or folder; not where its name is too long, or its folder cannot be read."""
+    with suppress(OSError):
+        return path.exists()
+    return False
+
+
 def open_regular(path: Path, most: int = LARGEST) -> BinaryIO:
     """Open a regular file to read. A device or a pipe, and a file of more than ``most`` bytes, are an OSError."""
     file = os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb")  # never waits for a pipe

@@ -141,7 +141,7 @@ def test_coverage_is_a_share(ngcn: Ngcn, coverage: str) -> None:
     write("crowds", size=180)
     ngcn("train", "crowds", "--ignore", "town", *QUICK, "--steps", "2")
     result = ngcn("predict", "run", "--coverage", coverage, "--out", "x.csv")
-    assert result.exit_code == 2 and "coverage must be above 0 and below 1, such as 0.9" in result.stderr
+    assert result.exit_code == 2 and "coverage must be a number between 0 and 1, not" in result.stderr
 
 
 def test_another_graph_with_the_model(ngcn: Ngcn) -> None:

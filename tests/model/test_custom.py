@@ -13,6 +13,7 @@ from ngcn import (
     RECIPES,
     Batch,
     Config,
+    ConfigError,
     EachTower,
     Model,
     ModelError,
@@ -23,6 +24,7 @@ from ngcn import (
     PyG,
     RecipeSpec,
     Run,
+    RunError,
     Step,
     explain_node,
     load_dataset,
@@ -162,3 +164,23 @@ def test_towers_of_gatv2_on_cora(tmp_path: Path) -> None:
         assert (Model.load(tmp_path / "model").predict(cora) == model.predict(cora)).all()
     finally:
         del MODELS["gatv2"]
+
+
+def test_a_network_of_another_width_is_not_called_damaged(tmp_path: Path, graph: Graph) -> None:
+    def of_width(width: int) -> Network:
+        return Network(EachTower(Layer), graph.features.shape[1], graph.classes, 1, 1, (width, graph.classes))
+
+    config, run = Config(steps=8), tmp_path / "run"
+    with pytest.raises(KeyboardInterrupt):
+        train(graph, config, network=of_width(5), folder=run, on_step=stop_at_5)
+    with pytest.raises(RunError, match="is of another network, with other layers or widths"):
+        train(graph, config, network=of_width(6), folder=run, resume=True)
+    train(graph, config, network=of_width(5), folder=run, resume=True)
+    with pytest.raises(RunError, match="does not belong to the given network; pass the network that was trained"):
+        Run.open(run, network=of_width(6)).model()
+
+
+def test_an_unregistered_name_says_where_to_register_it() -> None:
+    for setting, registry in (("model", "MODELS"), ("classifier", "CLASSIFIERS"), ("recipe", "RECIPES")):
+        with pytest.raises(ConfigError, match=f"one of your own is added to ngcn.{registry} first"):
+            Config(**{setting: "my-own-one"})

@@ -11,6 +11,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -21,7 +22,25 @@ import torch
 from conftest import random_graph
 from safetensors.torch import load_file, save_file
 
-from ngcn import Config, ConfigError, DatasetError, Graph, GraphError, NGCNClassifier, NGCNError, Run, RunError, train
+from ngcn import (
+    Config,
+    ConfigError,
+    DatasetError,
+    Graph,
+    GraphError,
+    Model,
+    NGCNClassifier,
+    NGCNError,
+    Run,
+    RunError,
+    explain_node,
+    export_torch,
+    knn_graph,
+    normalize,
+    train,
+    train_seeds,
+    write_report,
+)
 from ngcn.cli._screen import Console
 from ngcn.cli.predict import write
 from ngcn.files import atomic, read_bytes
@@ -291,6 +310,64 @@ def test_errors_of_the_file_system_name_the_file(tmp_path: Path) -> None:
     assert caught.value.errno == 28
     with pytest.raises(OSError, match="regular"):
         read_bytes(Path("/dev/zero"))
+
+
+PATHS = [3, b"x", None, "\0", "x" * 300, [], 1.5]
+USES: dict[str, Callable[[Model, Graph, Any], Any]] = {
+    "Run.open": lambda model, graph, path: Run.open(path),
+    "Model.load": lambda model, graph, path: Model.load(path),
+    "Model.save": lambda model, graph, path: model.save(path),
+    "export_torch": lambda model, graph, path: export_torch(model, path),
+    "load_dataset": lambda model, graph, path: load_dataset(path),
+    "predict": lambda model, graph, path: predict(path),
+    "explain_node": lambda model, graph, path: explain_node(path, 3),
+    "write_report": lambda model, graph, path: write_report(path),
+    "train": lambda model, graph, path: train(graph, SHORT, folder=path or 3),
+    "train_seeds": lambda model, graph, path: train_seeds(graph, SHORT, path or 3),
+}
+
+
+@pytest.mark.parametrize("path", PATHS)
+@pytest.mark.parametrize("use", USES)
+def test_what_is_no_path(finished: Path, graph: Graph, use: str, path: Any) -> None:
+    with pytest.raises(NGCNError):
+        USES[use](Run.open(finished).model(), graph, path)
+
+
+@pytest.mark.parametrize("rows", ["a", [1.5], [30], [-1], [[1, 2]], [True] * 30, object()])
+def test_rows_are_positions_of_nodes(finished: Path, graph: Graph, rows: Any) -> None:
+    model = Run.open(finished).model()
+    for use in (model.predict_proba, model.predict):
+        with pytest.raises(GraphError, match="rows must be positions of nodes from 0 to 29"):
+            use(graph, rows)
+    assert (model.predict_proba(graph, [3, 1]) == model.predict_proba(graph)[[3, 1]]).all()  # type: ignore[arg-type]
+
+
+def test_arguments_of_functions(finished: Path, graph: Graph) -> None:
+    model = Run.open(finished).model()
+    calls: list[Callable[[], Any]] = [
+        lambda: predict(model, 3),  # type: ignore[arg-type]
+        lambda: predict(model, graph, threshold="a"),  # type: ignore[arg-type]
+        lambda: predict(model, graph, threshold=float("nan")),
+        lambda: predict(model, graph, coverage="a"),  # type: ignore[arg-type]
+        lambda: model.evaluate(graph, "x"),
+        lambda: export_torch(Run.open(finished), "x"),  # type: ignore[arg-type]
+        lambda: train(graph, SHORT, on_step=3),  # type: ignore[arg-type]
+        lambda: train(graph, SHORT, resume=True),
+        lambda: load_dataset("cora", seed="a"),  # type: ignore[arg-type]
+        lambda: normalize(3),  # type: ignore[arg-type]
+        lambda: normalize(graph.adjacency * 1j),
+        lambda: normalize(graph.adjacency[:5]),
+        lambda: Graph.from_scipy(3, 3, 3),
+        lambda: Graph.from_networkx(3),
+        lambda: Graph.from_pyg(3),
+        lambda: knn_graph(np.eye(3), 1, metric="x"),
+        lambda: knn_graph(np.eye(3) * np.nan, 1),
+    ]
+    for number, call in enumerate(calls):
+        with pytest.raises(NGCNError):
+            call()
+            raise AssertionError(f"no error in call {number}")
 
 
 @pytest.mark.parametrize("given", [{}, None, "cora", np.eye(3)])

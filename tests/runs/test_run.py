@@ -287,3 +287,25 @@ def test_default_folders_are_numbered(in_folder: Path) -> None:
     Path(f"{base}-2").rmdir()
     assert default_folder(SMALL, resume=True) == Path(f"{base}-3")
     assert default_folder(replace(SMALL, dataset="../my graph")).parent == Path("runs")
+
+
+@pytest.mark.parametrize("place", ["sub/plain", "plain"])
+def test_a_graph_from_files_is_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder = Path(place)
+    folder.mkdir(parents=True)
+    rows = "".join(f"{i},{'xy'[i % 2]},{i},{['train', 'val', 'test'][i // 2 % 3]}\n" for i in range(30))
+    (folder / "nodes.csv").write_text(f"id,label,size,split\n{rows}")
+    (folder / "edges.csv").write_text("source,target\n0,2\n1,3\n")
+    for given in (place, folder):
+        graph = load_dataset(given)
+        run = tmp_path / f"run-{type(given).__name__}"
+        train(graph, Config(model="gcn", steps=2), folder=run)
+        monkeypatch.chdir("/")
+        assert Run.open(run).graph().fingerprint() == graph.fingerprint()
+        monkeypatch.chdir(tmp_path)
+    masks = graph.train, graph.val, graph.test
+    made = Graph(graph.adjacency, graph.features, graph.labels, *masks, name="plain")
+    train(made, Config(model="gcn", steps=2), folder="made")
+    with pytest.raises(RunError, match="a graph made in Python") if "/" in place else pytest.raises(RunError):
+        Run.open("made").graph()

@@ -87,9 +87,7 @@ def unfinished(folder: Path) -> None:
         try:
             train(graph, config, folder=folder / "runs" / name, on_step=stop)
         except KeyboardInterrupt:
-            text = (folder / "runs" / name / "config.yaml").read_text()
-            text = text.replace("dataset: nodes", f"dataset: {folder}/tables/nodes.csv")
-            (folder / "runs" / name / "config.yaml").write_text(text)
+            continue
 
 
 def frames() -> tuple[pd.DataFrame, pd.DataFrame]:

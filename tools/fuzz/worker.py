@@ -19,7 +19,8 @@ from pathlib import Path
 
 from tools.fuzz.families import FAMILIES, Input
 
-SECONDS = 20.0  # a longer case hangs
+SECONDS = 20.0  # of the processor; a longer case hangs
+WAITING = 120.0  # seconds of the clock: on a busy machine a case waits for its turn
 MEMORY = 3 << 30  # bytes that a case may use beyond those of this process
 OUTPUT = 1 << 30  # bytes of a file that it may write
 BATCH, LARGE = 40, 400 << 20  # inputs of a process, which ends early once it has grown by so many bytes
@@ -86,8 +87,7 @@ class Worker:
                     family, made, folder = self._make(seed, number)
                     before, started = names(folder), time.monotonic()
                     os.write(telling, json.dumps([str(folder), made.arguments, made.code]).encode() + b"\n")
-                    status, grown, ended = _wait(child, reading, started)
-                    seconds = time.monotonic() - started
+                    status, grown, seconds, ended = _wait(child, reading, started)
                     out, err = (_text(folder / name) for name in ("out.txt", "err.txt"))
                     yield Case(number, family, str(made), folder, before, status, seconds, grown, out, err)
                     shutil.rmtree(folder, ignore_errors=True)
@@ -144,16 +144,19 @@ def _one(given: Input, folder: Path) -> int:
     return code & 0xFF
 
 
-def _wait(child: int, reading: int, started: float) -> tuple[int, int, bool]:
-    """The status of an input, the memory it used, and whether its process has ended."""
-    base, grown, killed = _resident(os.getpid()), 0, False
+def _wait(child: int, reading: int, started: float) -> tuple[int, int, float, bool]:
+    """The status of an input, the memory and time it used, and whether its process has ended."""
+    base, grown, before, seconds = _resident(os.getpid()), 0, _processor(child), 0.0
+    killed = False
     while True:
         if select.select([reading], [], [], 0.02)[0]:
             if code := os.read(reading, 1):
-                return code[0] << 8, grown, False
-            return os.waitpid(child, 0)[1], grown, True
-        grown = max(grown, _resident(child) - base)
-        if not killed and (time.monotonic() - started > SECONDS or grown > MEMORY):
+                return code[0] << 8, grown, seconds, False
+            return os.waitpid(child, 0)[1], grown, seconds, True
+        grown, seconds = max(grown, _resident(child) - base), max(seconds, _processor(child) - before)
+        if time.monotonic() - started > WAITING:
+            seconds = WAITING
+        if not killed and (seconds > SECONDS or grown > MEMORY):
             os.kill(child, signal.SIGKILL)
             killed = True
 
@@ -163,6 +166,15 @@ def _ended(child: int) -> bool:
         return os.waitpid(child, os.WNOHANG)[0] != 0
     except ChildProcessError:
         return True
+
+
+def _processor(process: int) -> float:
+    """Seconds of the processor that it has used."""
+    try:
+        times = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+    except OSError:
+        return 0.0
 
 
 def _resident(process: int) -> int:

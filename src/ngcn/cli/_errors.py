@@ -8,6 +8,7 @@ import re
 import signal
 import sys
 import warnings
+from collections.abc import Collection
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,8 @@ from ngcn.text import plain, shorten
 
 USER_ERROR = 2
 WRAPPED = "[]'\""  # around a value in Python, not in an option
-OPTIONS = {f.name for f in fields(Config)} | {"nodes", "out", "resume", "threads", "jobs", "results"}
+SETTINGS = {f.name for f in fields(Config)}  # options of ngcn train
+OPTIONS = SETTINGS | {"nodes", "out", "resume", "threads", "jobs", "results"}
 
 
 class Verbs(TyperGroup):
@@ -32,7 +34,7 @@ class Verbs(TyperGroup):
     """
 
     def invoke(self, ctx: Any) -> Any:
-        notes, printer = logging.getLogger("ngcn"), _Printer()
+        notes, printer = logging.getLogger("ngcn"), _Printer(self, ctx)
         notes.addHandler(printer)
         try:
             with warnings.catch_warnings():
@@ -41,18 +43,18 @@ class Verbs(TyperGroup):
                 return super().invoke(ctx)
         except KeyboardInterrupt as stop:
             folder = getattr(stop, "folder", None)
-            _print((str(stop) or "Stopped.").replace("`resume=True`", f"`ngcn train --resume --out {folder}`"))
+            printer.print((str(stop) or "Stopped.").replace("`resume=True`", f"`ngcn train --resume --out {folder}`"))
             raise typer.Exit(128 + getattr(stop, "signum", signal.SIGINT)) from None
         except BrokenPipeError:
             raise  # typer handles it
         except NGCNError as error:
-            _print(str(error))
+            printer.print(str(error))
         except OSError as error:
-            _print(f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror or error}.")
+            printer.print(f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror or error}.")
         except (MemoryError, RuntimeError) as error:  # torch raises a RuntimeError
             if not isinstance(error, MemoryError) and "allocate memory" not in str(error):
                 raise
-            _print("Not enough memory; try fewer `powers` or `replicas`, or fewer `hidden` units.")
+            printer.print("Not enough memory; try fewer `powers` or `replicas`, or fewer `hidden` units.")
         finally:
             notes.removeHandler(printer)
         raise typer.Exit(USER_ERROR)
@@ -74,13 +76,16 @@ class Verbs(TyperGroup):
         sys.exit(code if isinstance(code, int) else 0)
 
 
-def as_options(message: str) -> str:
-    """A message of the library for the command line: arguments in backticks become options.
+def as_options(message: str, known: Collection[str] = OPTIONS) -> str:
+    """A message of the library for the command line: arguments in backticks become options. Settings that are not
+    ``known`` to the command are options of `ngcn train`.
 
     >>> as_options("train with `one_hot=['town', 'job']`, or `multilabel=True`; see `edges`")
     'train with --one-hot town --one-hot job, or --multilabel; see --edges'
     >>> as_options("continue it with `resume=True`"), as_options("add a line such as `dataset: cora`")
     ('continue it with `ngcn train --resume --out RUN`', 'add a line such as `dataset: cora`')
+    >>> as_options("use `label='COLUMN'`", known=["edges"])
+    'use `ngcn train --label COLUMN`'
     """
 
     def option(found: re.Match[str]) -> str:
@@ -89,9 +94,9 @@ def as_options(message: str) -> str:
         if found["name"] == "resume":
             return "`ngcn train --resume --out RUN`"  # an option of no other command
         flag, value = f"--{found['name'].replace('_', '-')}", found["value"]
-        if value in (None, "True"):
-            return flag
-        return " ".join(f"{flag} {item.strip(WRAPPED)}" for item in value.split(", "))
+        if value not in (None, "True"):
+            flag = " ".join(f"{flag} {item.strip(WRAPPED)}" for item in value.split(", "))
+        return f"`ngcn train {flag}`" if found["name"] in SETTINGS.difference(known) else flag
 
     return re.sub(r"`(?P<name>[a-z]\w*)(=(?P<value>[^`]*))?`", option, message)
 
@@ -117,11 +122,20 @@ def check_place(out: Path) -> None:
 
 
 class _Printer(logging.Handler):
-    """Prints the warnings of the package on stderr, such as those about a user's files."""
+    """Prints errors and the warnings of the package on stderr, with the options of the command that runs."""
+
+    def __init__(self, group: TyperGroup, context: Any) -> None:
+        super().__init__()
+        self.group, self.context = group, context
 
     def emit(self, record: logging.LogRecord) -> None:
-        _print(record.getMessage())
+        self.print(record.getMessage())
+
+    def print(self, message: str) -> None:
+        command = self.group.commands.get(self.context.invoked_subcommand or "")
+        known = {parameter.name or "" for parameter in command.params} if command else OPTIONS
+        _print(as_options(message, known))
 
 
 def _print(message: str) -> None:
-    print(shorten(plain(" ".join(as_options(message).split())), LONGEST), file=sys.stderr)
+    print(shorten(plain(" ".join(message.split())), LONGEST), file=sys.stderr)

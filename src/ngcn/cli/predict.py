@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ngcn import checks
 from ngcn.cli import _screen
 from ngcn.cli._errors import check_place, check_run
 from ngcn.cli.evaluate import GRAPH, Edges, FeatureTable, graph_of
@@ -58,6 +59,8 @@ def predict(
     if out.suffix.lower() not in ENDINGS:
         raise ConfigError(f"{out} must end in {', '.join(ENDINGS)}: the ending sets the format.")
     check_place(out)
+    if coverage is not None:
+        checks.open_share("coverage", coverage)
     if graph:
         check_exists(graph)
     with _screen.busy("Predicting"):

@@ -30,7 +30,9 @@ def from_pandas(nodes: Any, edges: Any, feature_table: Any = None, **how: Any) -
 
 def from_networkx(G: Any, *, name: str | None = None, **how: Any) -> Parts:
     """Read a networkx graph; attributes of nodes are the columns of a table of nodes."""
-    title = name or str(G.name or "graph")
+    if not (hasattr(G, "nodes") and hasattr(G, "edges")):
+        raise DatasetError(f"A networkx graph is needed, not a {type(G).__name__}.")
+    title = name or str(getattr(G, "name", "") or "graph")
     attributes = list(G.nodes.values())
     keys = dict.fromkeys(key for values in attributes for key in values if key != "id")  # edges do not use "id"
     nodes: dict[str, Any] = {"id": list(map(str, G))}
@@ -82,6 +84,8 @@ def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: 
 
 def from_pyg(data: Any, *, name: str = "graph") -> Parts:
     """Read a ``torch_geometric.data.Data``. If masks have several columns, the first is used."""
+    if not hasattr(data, "edge_index"):
+        raise DatasetError(f"A torch_geometric.data.Data is needed, not a {type(data).__name__}.")
     if data.edge_index is None:
         raise DatasetError("The PyG data have no edge_index; a graph needs edges.")
 
@@ -108,10 +112,10 @@ def from_pyg(data: Any, *, name: str = "graph") -> Parts:
 
 
 def _checked(matrix: Any) -> sp.csr_array:
-    matrix = sp.csr_array(matrix)
     try:
+        matrix = sp.csr_array(matrix)
         matrix.check_format(full_check=True)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         raise DatasetError(f"This is not a valid sparse matrix: {error}.") from None
     return matrix
 

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from ngcn.errors import DatasetError
-from ngcn.files import user_path
+from ngcn.files import exists, user_path
 
 EMBEDDED_CORA = Path(__file__).with_name("cora.npz")
 
@@ -154,14 +154,14 @@ def is_path(name: str) -> bool:
     >>> is_path("cora"), is_path("cora/"), is_path("./cora"), is_path("no such thing")
     (False, True, True, False)
     """
-    return "/" in name or (name not in DATASETS and user_path(name).exists())
+    return "/" in name or (name not in DATASETS and exists(user_path(name)))
 
 
 def check_exists(name: str) -> None:
     """Raise an error if no dataset, file or folder has this name. Reads no files, so that the error is quick."""
     if not is_path(name):
         find(name)
-    elif not (path := user_path(name)).exists():
+    elif not exists(path := user_path(name)):
         raise DatasetError(f"There is no file or folder {path}.")
 
 

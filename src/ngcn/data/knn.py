@@ -49,7 +49,10 @@ class Neighbours:
         if X.shape[0] < 2:
             raise GraphError(f"A neighbour graph needs 2 nodes or more, but there is {X.shape[0]}.")
         self.nodes, self.neighbours = int(X.shape[0]), int(given)
-        self.index = NearestNeighbors(metric=metric).fit(X)
+        try:
+            self.index = NearestNeighbors(metric=metric).fit(X)
+        except (TypeError, ValueError) as error:  # an unknown metric, NaN, complex numbers
+            raise GraphError(f"The nearest neighbours cannot be found: {error}") from None
 
     def graph(self) -> sp.csr_array:
         """Return the symmetric links among the rows, without self-loops."""

@@ -93,11 +93,11 @@ def _node_ids(nodes: Table) -> pa.Array:
     ids = nodes.ids(column)
     if not len(ids):
         raise DatasetError(f"{nodes.name} has no rows, so the graph has no nodes.")
-    codes = ids.dictionary_encode().indices.to_numpy()
-    first = np.unique(codes, return_index=True)[1]
-    if len(first) < len(codes):
-        again = int(np.setdiff1d(np.arange(len(codes)), first)[0])
-        before = nodes.row_number(first[codes[again]])
+    codes = ids.dictionary_encode().indices.to_numpy()  # numbered as they first occur, so 0, 1, ... if all differ
+    repeated = codes != np.arange(len(codes))
+    if repeated.any():
+        again = int(np.argmax(repeated))
+        before = nodes.row_number(int(codes[again]))
         raise nodes.error(again, column, f"the id {ids[again].as_py()!r} is in row {before} already; ids must differ.")
     return ids
 

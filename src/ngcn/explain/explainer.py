@@ -16,7 +16,7 @@ from ngcn.explain.watched import Watched
 from ngcn.graph import Graph
 from ngcn.model import Model
 from ngcn.nn.network import group_title
-from ngcn.runs import Run
+from ngcn.runs import Run, model_and_graph
 from ngcn.scoring import probabilities
 from ngcn.text import did_you_mean
 
@@ -42,14 +42,7 @@ def explain_node(
         >>> round(sum(vote.contribution for vote in why.votes) - why.probability, 6)
         0.0
     """
-    if not isinstance(run, Model | Run):
-        run = Run.open(run)
-    model = run if isinstance(run, Model) else run.model()
-    _ = model.network  # raises an error for a baseline, before the graph is loaded
-    if graph is None:
-        if isinstance(run, Model):
-            raise GraphError("A model explains the nodes of a graph; pass one as `graph`.")
-        graph = run.graph()
+    model, graph = model_and_graph(run, graph)
     return Explainer(model, graph).explain(find_node(graph, node), label)
 
 

@@ -6,6 +6,7 @@ import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +36,7 @@ class Schema(NamedTuple):
     node_columns: int = 0  # of the graph that it was trained on; 0 if unknown
 
 
-def load_dataset(name: str, *, split: str | int = "given", seed: int = 0, **files: Any) -> Graph:
+def load_dataset(name: str | Path, *, split: str | int = "given", seed: int = 0, **files: Any) -> Graph:
     """Load a dataset of the catalog, or a user's own files, for training. Downloads a dataset if necessary.
 
     Args:
@@ -56,9 +57,16 @@ def load_dataset(name: str, *, split: str | int = "given", seed: int = 0, **file
         np.int64(35)
     """
     split = checks.split("split", split)  # an invalid value must not wait for the files
-    if graph := _stored(name, files):
-        return graph.with_split(*_masks(_parts_of(graph), split, seed))
-    return for_training(read(name, **files), split, seed)
+    seed = checks.whole(0, 2**70)("seed", seed)
+    name = f"{name.absolute()}" if isinstance(name, Path) else checks.text("name", name)
+    graph: Graph
+    if stored := _stored(name, files):
+        graph = stored.with_split(*_masks(_parts_of(stored), split, seed))
+    else:
+        graph = for_training(read(name, **files), split, seed)
+    if is_path(name):
+        vars(graph).update(source=checks.path("name", name))
+    return graph
 
 
 def load_for_model(name: str, schema: Schema, **files: Any) -> Graph:

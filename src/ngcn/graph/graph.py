@@ -36,6 +36,7 @@ class Graph:
         name: the name of the graph in tables and messages.
         node_columns: how many of the first features are columns of a table of nodes. A trained model needs them in
             every graph; a graph may lack others, such as words.
+        source: the path that it was read from; empty for a dataset of the catalog and for a graph made in Python.
 
     Example:
         >>> import numpy as np, scipy.sparse as sp
@@ -57,6 +58,7 @@ class Graph:
     feature_names: Sequence[str] = None  # type: ignore[assignment]
     name: str = "graph"
     node_columns: int = 0
+    source: str = ""
 
     def __post_init__(self) -> None:
         adjacency = checked.adjacency_matrix(self.adjacency)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -13,17 +14,20 @@ from safetensors.torch import load as read_tensors
 from safetensors.torch import save as write_tensors
 from torch import Tensor
 
+from ngcn import checks
 from ngcn.config import FILE_SETTINGS, STRUCTURE, Config
 from ngcn.data.catalog import is_path
 from ngcn.errors import GraphError, ModelError, RunError
 from ngcn.files import atomic, read_bytes, write_text
 from ngcn.graph import Graph, load_for_model, need_graph
+from ngcn.graph.stored import SPLITS
 from ngcn.model.card import Card
 from ngcn.model.size import check_size
 from ngcn.nn import Network, build_network
 from ngcn.ops import Features, Operator, Operators
 from ngcn.registry import CUSTOM, title_of
 from ngcn.scoring import probabilities, scores
+from ngcn.text import shown
 
 TABLE = "graph_models.probabilities"  # the tensor that a baseline stores in place of weights
 Forward = Callable[[Tensor | None], Tensor]  # nodes -> their logits; None for all nodes
@@ -113,7 +117,8 @@ class Model:
     @torch.no_grad()
     def logits(self, graph: Graph, rows: np.ndarray | None = None, *, directed: bool = False) -> Tensor:
         """The logits of the nodes ``rows``, or of all nodes: ``(rows, classes)``."""
-        return self.forward(graph, directed=directed)(None if rows is None else torch.from_numpy(rows)).cpu()
+        positions = _positions(need_graph(graph), rows)
+        return self.forward(graph, directed=directed)(positions).cpu()
 
     def predict_proba(self, graph: Graph, rows: np.ndarray | None = None) -> np.ndarray:
         """The class probabilities, ``(rows, classes)``; for multi-label, that of each class by itself."""
@@ -132,8 +137,7 @@ class Model:
 
         This holds for nodes that are like the validation nodes. Few validation nodes make it less exact.
         """
-        if not 0 < coverage < 1:
-            raise ModelError(f"coverage must be above 0 and below 1, such as 0.9, not {coverage!r}.")
+        coverage = checks.open_share("coverage", coverage)
         calibration = self.network.calibration
         if not len(calibration.conformal):
             why = (
@@ -167,7 +171,7 @@ class Model:
         if m is None or len(m) < 2 or self.multilabel:
             return None
         A_hat, X = self.inputs(graph)
-        Z = network.towers(A_hat, X, None if rows is None else torch.from_numpy(rows))
+        Z = network.towers(A_hat, X, _positions(graph, rows))
         other = Z.argmax(dim=2) != network.combine(Z).argmax(dim=1)[:, None]
         return (other.to(m.dtype) @ m).numpy()
 
@@ -176,6 +180,7 @@ class Model:
         """All scores by name on each of these splits: train, val or test. Empty for a split without nodes."""
         forward, found = self.forward(graph), {}
         for split in splits:
+            checks.choice(SPLITS)("split", split)
             rows = torch.from_numpy(getattr(graph, split).nonzero()[0])
             found[split] = scores(forward(rows).cpu(), torch.from_numpy(graph.labels)[rows]) if len(rows) else {}
         return found
@@ -241,13 +246,13 @@ class Model:
         except OSError as error:
             raise RunError(f"The weights {path} cannot be read: {error.strerror}.") from None
         except (SafetensorError, RuntimeError, KeyError, TypeError):  # KeyError: a type that torch does not know
-            raise RunError(
-                f"{path} is damaged, or does not belong to a {title_of(config.model)} with these settings; train again."
-            ) from None
+            what = "the given network" if config.model == CUSTOM else f"a {title_of(config.model)} with these settings"
+            remedy = "pass the network that was trained" if config.model == CUSTOM else "train again"
+            raise RunError(f"{path} is damaged, or does not belong to {what}; {remedy}.") from None
 
     def save(self, folder: Path | str) -> None:
         """Write the model to a folder: ``weights.safetensors``, ``graph.json`` and ``config.yaml``."""
-        folder = Path(folder)
+        folder = checks.file_path("folder", folder)
         folder.mkdir(parents=True, exist_ok=True)
         self.write_weights(folder / "weights.safetensors")
         self.card.save(folder / "graph.json")
@@ -256,7 +261,7 @@ class Model:
     @classmethod
     def load(cls, folder: Path | str, *, network: Network | None = None) -> Model:
         """Read what :meth:`save` wrote. A network of your own is passed as ``network``; its parameters are replaced."""
-        folder = Path(folder)
+        folder = checks.file_path("folder", folder)
         for name in ("config.yaml", "graph.json", "weights.safetensors"):
             if not (folder / name).exists():
                 remedy = (
@@ -268,6 +273,26 @@ class Model:
 
     def __repr__(self) -> str:
         return f"Model({title_of(self.config.model, self.config.recipe)!r}, trained on {self.card.name!r})"
+
+
+def need_model(value: Any) -> Model:
+    """Raise an error for anything that is not a model."""
+    if isinstance(value, Model):
+        return value
+    raise ModelError(f"A Model is needed, not a {type(value).__name__}; a run has one: Run.open(folder).model().")
+
+
+def _positions(graph: Graph, rows: np.ndarray | None) -> Tensor | None:
+    """The positions of nodes as a tensor."""
+    if rows is None:
+        return None
+    given = np.asarray(rows)
+    if given.ndim != 1 or given.dtype.kind not in "iu" or ((given < 0) | (given >= graph.nodes)).any():
+        raise GraphError(
+            f"rows must be positions of nodes from 0 to {graph.nodes - 1}, not {shown(rows)}; np.flatnonzero(mask) "
+            "makes them from a mask."
+        )
+    return torch.from_numpy(given.astype(np.int64, copy=False))
 
 
 class FittedBaseline(Model):

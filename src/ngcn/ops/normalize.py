@@ -8,8 +8,9 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.linalg import eigsh
 
-from ngcn.errors import ConfigError
+from ngcn.errors import ConfigError, GraphError
 from ngcn.ops.operator import Operator
+from ngcn.text import shown
 
 Normalization = Literal["symmetric", "row", "laplacian", "walk", "in", "out"]
 SYMBOLS = {"symmetric": "Â", "row": "Â_row", "laplacian": "L", "walk": "P", "in": "P_in", "out": "P_out"}
@@ -36,6 +37,9 @@ def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, dire
         array([[0.5, 0.5],
                [0.5, 0.5]], dtype=float32)
     """
+    given = sp.issparse(adjacency) or isinstance(adjacency, np.ndarray)
+    if not given or adjacency.ndim != 2 or len(set(adjacency.shape)) > 1 or adjacency.dtype.kind not in "biuf":
+        raise GraphError(f"The adjacency must be a square matrix of real numbers, not {shown(adjacency)}.")
     if how not in SYMBOLS:
         raise ConfigError(f"The adjacency can be normalised {', '.join(SYMBOLS)}, not {how!r}.")
     if how == "laplacian":

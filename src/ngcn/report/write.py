@@ -10,10 +10,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+from ngcn import checks
 from ngcn.files import write_text
 from ngcn.graph import Graph
 from ngcn.report.gather import gather
-from ngcn.runs import Run
+from ngcn.runs import Run, open_run
 
 SCRIPTS = ("dom.js", "charts.js", "map.js", "node.js", "main.js")  # joined in this order
 
@@ -35,8 +36,8 @@ def write_report(
         graph: the graph of the run; loaded again if None.
         on_progress: called with a short text when a new part begins.
     """
-    run = run if isinstance(run, Run) else Run.open(run)
-    path = Path(out) if out else run.folder / "report.html"
+    run = open_run(run)
+    path = checks.file_path("out", out) if out else run.folder / "report.html"
     _ = run.model().network  # raises an error for a baseline, before the graph is loaded
     data = gather(run, run.graph() if graph is None else graph, explain, on_progress or (lambda _: None))
     write_text(path, render(data))

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ngcn import checks
 from ngcn.errors import GraphError
 from ngcn.graph import Graph
 from ngcn.model import Model
-from ngcn.runs.run import Run
+from ngcn.runs.run import Run, model_and_graph
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,12 +42,8 @@ def predict(
     """
     import pandas as pd  # here: it takes half a second to import
 
-    if not isinstance(run, Model):
-        run = run if isinstance(run, Run) else Run.open(run)
-        graph = run.graph() if graph is None else graph
-    if graph is None:
-        raise GraphError("A model predicts the nodes of a graph; pass one.")
-    model = run if isinstance(run, Model) else run.model()
+    threshold = checks.share("threshold", threshold)
+    model, graph = model_and_graph(run, graph)
     if nodes is not None and (np.shape(nodes) != (graph.nodes,) or np.asarray(nodes).dtype != bool):
         raise GraphError(
             f"nodes must be a boolean mask over the {graph.nodes} nodes; from positions, make it with "

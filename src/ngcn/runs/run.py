@@ -27,6 +27,7 @@ from pathlib import Path
 from statistics import mean
 from typing import Any
 
+from ngcn import checks
 from ngcn.config import FILE_SETTINGS, Config
 from ngcn.data.catalog import DATASETS, is_path
 from ngcn.errors import DatasetError, GraphError, RunError
@@ -94,7 +95,7 @@ class Run:
     @classmethod
     def check(cls, folder: Path | str, config: Config, resume: bool = False) -> None:
         """Raise the errors that :meth:`start` would raise, and change nothing."""
-        run = cls(Path(folder), config)
+        run = cls(checks.file_path("folder", folder), config)
         if not run.folder.exists():
             return
         if run.folder.is_dir():
@@ -195,7 +196,7 @@ class Run:
     @classmethod
     def open(cls, folder: Path | str, *, network: Network | None = None) -> Run:
         """The finished run in ``folder``; ``network`` is needed if it was trained with a network of your own."""
-        folder = Path(folder)
+        folder = checks.file_path("folder", folder)
         if not (folder / "config.yaml").exists():
             raise RunError(f"{folder} is not a run folder: it has no config.yaml.")
         run = cls(folder, Config.of_run(folder / "config.yaml"), network)
@@ -340,6 +341,22 @@ def _mean_towers(seeds: list[list[dict[str, Any]]]) -> list[dict[str, Any]] | No
     rows = zip(*seeds, strict=True)
     means = [{**row[0], **{key: mean(of[key] for of in row) for key in ("val", "weight")}} for row in rows]
     return means or None
+
+
+def open_run(given: Run | Path | str) -> Run:
+    """A run, or the run in a folder."""
+    return given if isinstance(given, Run) else Run.open(given)
+
+
+def model_and_graph(given: Run | Model | Path | str, graph: Graph | None) -> tuple[Model, Graph]:
+    """A model, or that of the best seed of a run; and the graph to use it on, that of the run if None."""
+    if isinstance(given, Model):
+        if graph is None:
+            raise GraphError("A model is used on a graph; pass one as `graph`.")
+        return given, need_graph(graph)
+    run = open_run(given)
+    model = run.model()
+    return model, run.graph() if graph is None else need_graph(graph)
 
 
 def load_graph(config: Config) -> Graph:

@@ -65,10 +65,12 @@ def train(
     """
     need_graph(graph)
     config = need_config(Config() if config is None else config)
+    if resume and folder is None:
+        raise ConfigError("resume=True continues the run in a folder; pass its `folder`.")
     if config.seeds > 1 and seed is None:
         raise ConfigError(f"train() trains one seed, not {config.seeds}; train_seeds(graph, config) trains them all.")
     seed = config.seed if seed is None else seed
-    config = for_network(replace(config, dataset=graph.name, seed=seed, seeds=1), network)
+    config = for_network(replace(config, dataset=graph.source or graph.name, seed=seed, seeds=1), network)
     _check_splits(graph)
     if folder is None:
         result = fit(graph, config, seed, network=network, on_step=on_step)

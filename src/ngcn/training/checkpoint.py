@@ -73,6 +73,7 @@ class State:
                 numbers = dict(file.metadata() or {})
             if numbers.pop("sha256", None) != _checksum(tensors, numbers):
                 raise ValueError
+            self._check_network(path, _part(tensors, "network."))
             self.network.load_state_dict(_part(tensors, "network."))
             steps, means, squares = (_part(tensors, f"adam.{i}.") for i in range(3))
             self.optimizer.moments = {name: (steps[name], means[name], squares[name]) for name in steps}
@@ -82,10 +83,21 @@ class State:
             self.seconds = float(numbers["seconds"])
             self.history = [(row[0], row[1], row[2]) for row in tensors["history"].tolist()]
             self.generator.set_state(tensors["random"].cpu())
+        except RunError:
+            raise
         except (SafetensorError, KeyError, IndexError, RuntimeError, ValueError, TypeError):
             raise RunError(
-                f"The checkpoint {path} is damaged, or of another graph or version; delete it to start this seed over."
+                f"The checkpoint {path} is damaged, or of another version; delete it to start this seed over."
             ) from None
+
+    def _check_network(self, path: Path, stored: dict[str, Tensor]) -> None:
+        """Raise an error if the parameters are those of another network."""
+        own = {name: tuple(value.shape) for name, value in self.network.state_dict().items()}
+        if own != {name: tuple(value.shape) for name, value in stored.items()}:
+            raise RunError(
+                f"The checkpoint {path} is of another network, with other layers or widths; continue with the network "
+                "that it was written with, or delete it to start this seed over."
+            )
 
 
 class Checkpoints:

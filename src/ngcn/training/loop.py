@@ -26,6 +26,7 @@ from ngcn.ops.modes import own_modes
 from ngcn.ops.threads import FasterThreads, threads_as_before
 from ngcn.registry import CUSTOM, MODELS, RECIPES, load
 from ngcn.scoring import metric_of, scores
+from ngcn.text import shown
 from ngcn.training.adam import Adam
 from ngcn.training.baseline import fit_baseline
 from ngcn.training.batches import full_batches, split_of
@@ -65,6 +66,8 @@ def fit(
         checkpoint: a file to continue from, if it exists, and to write checkpoints to.
         on_step: called after every step; an exception stops training after a last checkpoint.
     """
+    if on_step is not None and not callable(on_step):
+        raise ConfigError(f"on_step must be a function, not {shown(on_step)}.")
     if config.is_baseline:
         return fit_baseline(graph, config, seed)
     config = for_network(config, network)
