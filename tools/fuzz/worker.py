@@ -149,11 +149,12 @@ def _wait(child: int, reading: int, started: float) -> tuple[int, int, float, bo
     base, grown, before, seconds = _resident(os.getpid()), 0, _processor(child), 0.0
     killed = False
     while True:
-        if select.select([reading], [], [], 0.02)[0]:
+        ready = select.select([reading], [], [], 0.02)[0]
+        grown, seconds = max(grown, _resident(child) - base), max(seconds, _processor(child) - before)
+        if ready:
             if code := os.read(reading, 1):
                 return code[0] << 8, grown, seconds, False
             return os.waitpid(child, 0)[1], grown, seconds, True
-        grown, seconds = max(grown, _resident(child) - base), max(seconds, _processor(child) - before)
         if time.monotonic() - started > WAITING:
             seconds = WAITING
         if not killed and (seconds > SECONDS or grown > MEMORY):
