@@ -19,7 +19,7 @@ from ngcn.registry import RECIPES, SHARED
 
 GROUPS = {
     "Graphs": ("Graph", "load_dataset", "knn_graph", "READERS"),
-    "Training": ("Config", "train", "train_seeds", "Run", "predict", "Result", "Step"),
+    "Training": ("Config", "train", "train_seeds", "Run", "Ray", "predict", "Result", "Step"),
     "Models": ("Model", "NGCNClassifier", "explain_node", "write_report", "export_torch"),
     "Networks": ("Network", "build_network", "GCN", "SAGE", "EachTower", "PyG", "Classifier"),
     "Operators": ("normalize", "Operator", "Power", "Features"),
@@ -27,7 +27,8 @@ GROUPS = {
         "Recipe", "Batch", "Selection", "Baseline", "MODELS", "ModelSpec", "CLASSIFIERS", "RECIPES", "RecipeSpec"
     ),
     "Errors": (
-        "NGCNError", "ConfigError", "DatasetError", "GraphError", "ModelError", "RunError", "TrainingError"
+        "NGCNError", "ConfigError", "DatasetError", "EngineError", "GraphError", "ModelError", "RunError",
+        "TrainingError"
     ),
 }  # fmt: skip
 

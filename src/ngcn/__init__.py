@@ -13,7 +13,17 @@ if TYPE_CHECKING:
     from ngcn.config import Config
     from ngcn.data.files import READERS
     from ngcn.data.knn import knn_graph
-    from ngcn.errors import ConfigError, DatasetError, GraphError, ModelError, NGCNError, RunError, TrainingError
+    from ngcn.engine import Ray
+    from ngcn.errors import (
+        ConfigError,
+        DatasetError,
+        EngineError,
+        GraphError,
+        ModelError,
+        NGCNError,
+        RunError,
+        TrainingError,
+    )
     from ngcn.estimator import NGCNClassifier
     from ngcn.explain import explain_node
     from ngcn.export import export_torch
@@ -31,7 +41,10 @@ _HOMES = {
     "ngcn.config": ("Config",),
     "ngcn.data.files": ("READERS",),
     "ngcn.data.knn": ("knn_graph",),
-    "ngcn.errors": tuple(f"{kind}Error" for kind in ("Config", "Dataset", "Graph", "Model", "NGCN", "Run", "Training")),
+    "ngcn.engine": ("Ray",),
+    "ngcn.errors": tuple(
+        f"{kind}Error" for kind in ("Config", "Dataset", "Engine", "Graph", "Model", "NGCN", "Run", "Training")
+    ),
     "ngcn.estimator": ("NGCNClassifier",),
     "ngcn.explain": ("explain_node",),
     "ngcn.export": ("export_torch",),

@@ -40,3 +40,7 @@ class ModelError(NGCNError):
 
 class RunError(NGCNError):
     """A run folder, or a store of results, cannot be used as asked."""
+
+
+class EngineError(NGCNError):
+    """A cluster cannot be used as asked, or has lost its workers."""

@@ -63,11 +63,11 @@ def test_finished_blocks_are_kept(graph, tmp_path, in_pieces):
     links, X, calls = links_of(graph), Prepared(graph), []
 
     class Stops:
-        def run(self, tasks, on_done):
+        def run(self, tasks):
             for task in tasks:
                 if len(calls) == 10:
                     raise KeyboardInterrupt
-                task()
+                yield task()
                 calls.append(task.out)
 
     with pytest.raises(KeyboardInterrupt):
@@ -82,12 +82,11 @@ def test_tasks_run_in_other_processes_in_any_order(graph, tmp_path, in_pieces):
     stored = store_graph(graph, tmp_path / "graph")
 
     class Elsewhere:
-        def run(self, tasks, on_done):
+        def run(self, tasks):
             for packed in [pickle.dumps(task) for task in reversed(tasks)]:
                 assert len(packed) < 2000  # paths, no content
                 products._kept.clear()
-                pickle.loads(packed)()
-                on_done()
+                yield pickle.loads(packed)()
 
     arguments = links_of(stored), "symmetric", Prepared(stored), [2]
     done = []

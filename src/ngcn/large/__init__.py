@@ -1,7 +1,7 @@
 """Graphs that do not fit into memory: products with powers of Â in blocks, on memory-mapped files."""
 
 from ngcn.large.links import Links, links_of
-from ngcn.large.products import Executor, Local, Task, memory_bytes, powers_of
+from ngcn.large.products import Task, memory_bytes, powers_of
 from ngcn.large.rows import Prepared, Slabs
 
-__all__ = ["Executor", "Links", "Local", "Prepared", "Slabs", "Task", "links_of", "memory_bytes", "powers_of"]
+__all__ = ["Links", "Prepared", "Slabs", "Task", "links_of", "memory_bytes", "powers_of"]

@@ -10,13 +10,14 @@ from __future__ import annotations
 import errno
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
+from ngcn.engine import Executor, Local
 from ngcn.errors import ConfigError, RunError
 from ngcn.files import atomic, remove_leftovers, write_json
 from ngcn.json_file import Schema, read_json
@@ -101,22 +102,6 @@ class Task:
 _kept: dict[str, Any] = {}  # the slab that this process has read last
 
 
-class Executor(Protocol):
-    """Runs tasks."""
-
-    def run(self, tasks: Sequence[Task], on_done: Callable[[], None]) -> None:
-        """Run tasks that do not depend on each other, and call `on_done` after each."""
-
-
-class Local:
-    """One task after the other, each on all threads."""
-
-    def run(self, tasks: Iterable[Task], on_done: Callable[[], None]) -> None:
-        for task in tasks:
-            task()
-            on_done()
-
-
 def powers_of(
     links: Links,
     normalization: str,
@@ -185,7 +170,8 @@ def powers_of(
             for b in range(len(blocks))
         ]
         try:
-            run(tasks, on_done)
+            for _ in run(tasks):
+                on_done()
         finally:
             _kept.clear()
         found[k] = Slabs(

@@ -1,0 +1,283 @@
+"""`Ray`: connect to a Ray cluster, check that it can do the work, and run tasks on it.
+
+Everything that is special about Ray's tasks is here. A task that is lost with its worker or its machine runs again, so
+it must be a function of files on storage that all machines see, and keep what it has finished there.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import signal
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+from uuid import uuid4
+
+from ngcn.errors import EngineError, NGCNError
+from ngcn.version import __version__
+
+T = TypeVar("T")
+RETRIES = 5  # of a task whose worker or machine is lost
+POLL_SECONDS = 0.2
+ANSWER_SECONDS = 10.0  # of a head node
+STOP_SECONDS = 10.0  # for workers to write a last checkpoint after Ctrl-C
+OBJECT_STORE = 200 << 20  # bytes; nothing large passes through it
+Poll = Callable[[], None]
+
+
+class Node(NamedTuple):
+    """What a machine of the cluster says about itself."""
+
+    name: str
+    python: str
+    ngcn: str | None
+    unseen: list[str]  # the folders that it does not see
+
+
+@dataclass(frozen=True)
+class Ray:
+    """A Ray cluster to run on: the ``engine`` of :func:`ngcn.train_seeds`, as ``ngcn train --engine ray``.
+
+    Args:
+        address: ``HOST:PORT`` of the head node, or ``"auto"`` for the cluster that this machine belongs to. None starts
+            Ray on this machine, for this run only.
+        workers: the number of worker processes. If None, seeds and experiments take one per core, and other tasks one
+            per machine, with all of its cores.
+
+    Example:
+        >>> Ray(workers=2)
+        Ray(address=None, workers=2)
+    """
+
+    address: str | None = None
+    workers: int | None = None
+
+    def check(self) -> None:
+        """Raise an error if Ray is missing or the address cannot be one. Quick: Ray is not imported."""
+        if not find_spec("ray"):
+            raise EngineError("The engine ray needs Ray, which is not installed: pip install 'ngcn[ray]'.")
+        if self.address and "://" in self.address:
+            raise EngineError(
+                f"{self.address} is no address of a head node; run the command on a machine of the cluster, with "
+                "`address=auto`."
+            )
+
+    @contextmanager
+    def connected(
+        self, *folders: Path | str, threads: int | None = None, poll: Poll = lambda: None
+    ) -> Iterator[Cluster]:
+        """Connect, check the cluster, and disconnect at the end.
+
+        Args:
+            folders: that all machines must see.
+            threads: those of a worker; None for as many as the machines have for each of the workers.
+            poll: called several times a second while tasks run; it may stop them by raising an exception.
+        """
+        self.check()
+        if self.address is None:  # before the import, which reads them
+            os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+            # Listen on 127.0.0.1 only, as it does on those systems
+            os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        import ray
+
+        given = ray.is_initialized()  # by the user's own code: it stays
+        if not given:
+            with _same_signals():
+                self._connect(ray)
+        try:
+            nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
+            check_nodes(_ask(ray, nodes, folders))
+            cores = [int(node["Resources"]["CPU"]) for node in nodes]
+            with redirect_stdout(sys.stderr):  # Ray prints there that it has lost a worker
+                yield Cluster(*self.share(cores, threads), poll)
+        finally:
+            if not given:
+                ray.shutdown()
+
+    def share(self, cores: Sequence[int], threads: int | None = None) -> tuple[int, int]:
+        """The number of workers, and of threads of each, on machines with these numbers of cores.
+
+        Example:
+            >>> Ray().share([8, 8], threads=1), Ray().share([8, 4]), Ray(workers=3).share([8, 4])
+            ((16, 1), (2, 4), (3, 4))
+        """
+        workers = self.workers or (sum(cores) if threads else len(cores))
+        if workers > sum(cores):
+            raise EngineError(
+                f"The cluster has {sum(cores)} CPUs on {len(cores)} machines, fewer than `workers={workers}`; ask for "
+                "fewer, or add machines."
+            )
+        fitting = (n for n in range(max(cores), 0, -1) if sum(of // n for of in cores) >= workers)
+        return workers, threads or next(fitting)
+
+    def _connect(self, ray: Any) -> None:
+        quiet = {"logging_level": "ERROR", "log_to_driver": False}
+        try:
+            if self.address is None:
+                cores = len(os.sched_getaffinity(0))
+                ray.init(num_cpus=cores, include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
+            else:
+                self._knock()
+                ray.init(address=self.address, **quiet)
+        except ConnectionError:
+            raise self._nobody() from None
+        except RuntimeError as error:
+            if "ersion mismatch" not in str(error):
+                raise
+            raise EngineError(f"The cluster has another version of Ray or Python than this process: {error}") from None
+
+    def _knock(self) -> None:
+        """An error at once if nobody listens: Ray would try for minutes, and then end the process."""
+        host, _, port = (self.address or "").rpartition(":")
+        if self.address == "auto" or not host:
+            return
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), ANSWER_SECONDS).close()
+        except (OSError, ValueError, OverflowError):
+            raise self._nobody() from None
+
+    def _nobody(self) -> EngineError:
+        return EngineError(
+            f"There is no Ray cluster at {self.address}; start one with `ray start --head --port 6379`, or leave out "
+            "`address` to use this machine only."
+        )
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """A connected cluster, which runs tasks.
+
+    Args:
+        workers: the number of tasks at a time.
+        threads: those of a task.
+        poll: see :meth:`Ray.connected`.
+    """
+
+    workers: int
+    threads: int
+    poll: Poll
+
+    def run(self, tasks: Sequence[Callable[[], T]]) -> Iterator[T]:
+        """Run tasks in any order, and yield what they return. An exception of a task is raised here."""
+        import ray
+
+        how = {"num_cpus": self.threads, "max_retries": RETRIES, "scheduling_strategy": "SPREAD"}
+        do: Any = ray.remote(_do)
+        waiting, running = iter(tasks), list[Any]()
+        try:
+            while True:
+                while len(running) < self.workers and (task := next(waiting, None)):
+                    running.append(do.options(**how).remote(task, self.threads))
+                if not running:
+                    return
+                done, running = ray.wait(running, timeout=POLL_SECONDS)
+                self.poll()
+                for ref in done:
+                    yield _result(ray, ref)
+        finally:
+            _cancel(ray, running)
+
+
+def check_nodes(nodes: Sequence[Node]) -> None:
+    """Raise an error if a machine has another version of ngcn or Python, or does not see the storage."""
+    python = platform.python_version()
+    for node in nodes:
+        if node.python.split(".")[:2] != python.split(".")[:2]:
+            raise EngineError(f"{node.name} runs Python {node.python}, and this process {python}; use one version.")
+        if node.ngcn != __version__:
+            has = f"has ngcn {node.ngcn}" if node.ngcn else "lacks ngcn"
+            raise EngineError(f"{node.name} {has}; install ngcn {__version__} there, as on this machine.")
+        if node.unseen:
+            raise EngineError(
+                f"{node.name} does not see {node.unseen[0]}; put the graph and the results on storage that all "
+                "machines mount at the same path."
+            )
+
+
+def _ask(ray: Any, nodes: Sequence[dict[str, Any]], folders: Sequence[Path | str]) -> list[Node]:
+    """Ask every machine at once."""
+    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+    def answer(name: str, files: list[str]) -> Any:
+        """Pickled with its code, as it is nested: ngcn may be missing there."""
+        import platform
+        from contextlib import suppress
+        from pathlib import Path
+
+        found: str | None = None
+        with suppress(ImportError):
+            from ngcn.version import __version__ as found
+        unseen = [str(Path(file).parent) for file in files if not Path(file).exists()]
+        return name, platform.python_version(), found, unseen
+
+    with _tokens(folders) as files:
+        asked = [
+            ray.remote(answer)
+            .options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
+            .remote(f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})", files)
+            for node in nodes
+        ]
+        return [Node(*_result(ray, ref)) for ref in asked]
+
+
+@contextmanager
+def _tokens(folders: Sequence[Path | str]) -> Iterator[list[str]]:
+    """A new file in each of the folders: another machine may have a folder of the same name."""
+    files = [Path(folder).absolute() / f".ngcn-{uuid4().hex}" for folder in folders]
+    try:
+        for file in files:
+            file.touch()
+        yield list(map(str, files))
+    finally:
+        for file in files:
+            file.unlink(missing_ok=True)
+
+
+@contextmanager
+def _same_signals() -> Iterator[None]:
+    """Keep the handler of SIGTERM, which Ray replaces by one that ends the process."""
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)
+
+
+def _do(task: Callable[[], T], threads: int) -> T:
+    """In a worker."""
+    import torch
+
+    torch.set_num_threads(threads)
+    return task()
+
+
+def _result(ray: Any, ref: Any) -> Any:
+    try:
+        return ray.get(ref)
+    except ray.exceptions.RayTaskError as error:
+        cause = error.cause
+        if isinstance(cause, NGCNError | OSError | MemoryError):
+            raise cause from None
+        raise
+    except ray.exceptions.RayError as error:
+        raise EngineError(
+            f"A worker was lost, more than {RETRIES} times: {error} Run the same command again to continue."
+        ) from None
+
+
+def _cancel(ray: Any, running: Sequence[Any]) -> None:
+    """Interrupt tasks, as Ctrl-C does; end those that do not stop."""
+    with suppress(ray.exceptions.RayError):
+        for ref in running:
+            ray.cancel(ref)
+        _, late = ray.wait(running, num_returns=len(running), timeout=STOP_SECONDS) if running else ((), ())
+        for ref in late:
+            ray.cancel(ref, force=True)
