@@ -19,7 +19,7 @@ MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers", "mix")  # whose 
 DROPOUT = ("dropout", "drop_nodes", "shared_mask")
 STRUCTURE = (*MODEL_SETTINGS, "hidden", "bias", *DROPOUT)  # how a network is built
 NETWORK_SETTINGS = tuple(SHARED)  # a baseline has none of these
-FILE_SETTINGS = ("edges", "feature_table", "label", "one_hot", "ignore", "multilabel")  # how files are read
+FILE_SETTINGS = ("edges", "feature_table", "id", "source", "target", "label", "one_hot", "text", "ignore", "multilabel")
 BEFORE = {"recipe": "paper", "bias": False, "shared_mask": False}  # as in versions that did not have these settings
 MOST_SEEDS = 2**32  # torch's generator takes no larger seed
 
@@ -58,8 +58,14 @@ class Config:
     )
     edges: str | None = _data(None, checks.path, "The table of edges, where the graph is a table of nodes.")
     feature_table: str | None = _data(None, checks.path, "A table of sparse features: id, feature, value.")
+    id: str | None = _data(None, checks.text, "The column of the nodes that holds their ids, if it is not named id.")
+    source: str | None = _data(None, checks.text, "The column of the edges with their first ends, if not source.")
+    target: str | None = _data(None, checks.text, "The column of the edges with their second ends, if not target.")
     label: str = _data("label", checks.text, "The column of the nodes that holds their labels.")
     one_hot: tuple[str, ...] = _data((), checks.names, "A text column to encode one-hot; may be given several times.")
+    text: tuple[str, ...] = _data(
+        (), checks.names, "A column of free text, whose words become features (TF-IDF); may be given several times."
+    )
     ignore: tuple[str, ...] = _data((), checks.names, "A column of the nodes to leave out; may be given several times.")
     multilabel: bool = _data(False, checks.boolean, "Nodes have several labels, separated by |.")
     split: str = _data(

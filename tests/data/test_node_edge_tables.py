@@ -164,12 +164,7 @@ def test_true_and_false_are_numbers(tmp_path: Path) -> None:
     assert graph.class_names == ("False", "True") and graph.feature_names == ("rich",)
     flags["rich"] = ["True", "", "false"]
     flags.to_csv(f"{folder}nodes.csv", index=False)
-    with pytest.raises(DatasetError, match=r"nodes\.csv, row 3, column 'rich': there is no number"):
-        load_dataset(folder)
-    flags["rich"] = ["True", "perhaps", "False"]
-    flags.to_csv(f"{folder}nodes.csv", index=False)
-    with pytest.raises(DatasetError, match=r"`one_hot=\['rich'\]`"):
-        load_dataset(folder)
+    np.testing.assert_array_equal(load_dataset(folder).features, [[1], [np.nan], [0]])
 
 
 def test_split_and_graph_can_be_ignored(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -298,3 +293,36 @@ def test_warnings_can_be_turned_off(tmp_path: Path, caplog: pytest.LogCaptureFix
     assert caplog.text == ""
     load_dataset(path)
     assert "'height' has the same value for every node" in caplog.text
+
+
+@pytest.mark.parametrize("names", [("src", "dst"), ("from", "to"), ("ID_1", "ID_2"), ("citing", "cited")])
+def test_columns_of_ids_of_other_names(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, names: tuple[str, str]
+) -> None:
+    want = load_dataset(write(tmp_path / "zoo"))
+    edges = EDGES.replace("source,target", ",".join(names))
+    path = write(tmp_path / "zoo", NODES.replace("id,", "node_id,"), edges, "node_id,feature\na,sun\n")
+    how = {"source": names[0], "target": names[1]} if names[0] == "citing" else {}
+    graph = load_dataset(path, **how)
+    np.testing.assert_array_equal(graph.adjacency.toarray(), want.adjacency.toarray())
+    assert graph.feature_names == ("age", "height", "sun")
+    told = f"edges are from {names[0]!r} to {names[1]!r}; `source` and `target` name others." in caplog.text
+    assert told == (not how) and "only source" not in caplog.text
+    path = write(tmp_path / "zoo", NODES.replace("id,", "who,"), edges)
+    assert load_dataset(path, id="who", **how).node_ids.tolist() == list("abcde")
+    with pytest.raises(DatasetError, match=r"nodes\.csv has no column 'id'; .* use another column with `id='COLUMN'`"):
+        load_dataset(path, **how)
+    with pytest.raises(DatasetError, match=r"edges\.csv has no column 'start'; .* use one of these for `source`"):
+        load_dataset(path, id="who", source="start")
+
+
+def test_a_repeated_feature_is_added_with_a_warning(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path / "zoo", features="id,feature\na,sun\na,moon\na,sun\nb,sun\n")
+    assert load_dataset(path).features[:2, 2:].tolist() == [[1, 2], [0, 1]]
+    assert "features.csv: 1 row repeats a feature of a node; the values are added." in caplog.text
+
+
+def test_weights_with_decimal_commas(tmp_path: Path) -> None:
+    nodes = NODES.replace(",", ";")
+    graph = load_dataset(write(tmp_path / "zoo", nodes, "source;target;weight\na;b;2,5\nb;c;1\nd;e;1.000,5\n"))
+    assert graph.adjacency.data.tolist() == [2.5, 1, 1000.5]

@@ -77,7 +77,10 @@ def test_a_missing_label_column_comes_before_its_text(tmp_path: Path) -> None:
     path = write(tmp_path / "g", "id,kind,age\n1,x,1\n2,y,2\n")
     with pytest.raises(DatasetError, match="no column 'label'"):
         load_dataset(path)
-    with pytest.raises(DatasetError, match="the column 'kind' holds text"):
+    path = write(tmp_path / "g", "id,kind,age\n1,x,1\n2,y,old\n3,y,2\n")
+    with pytest.raises(DatasetError, match="no column 'label'"):
+        load_dataset(path)
+    with pytest.raises(DatasetError, match="row 3, column 'age': 'old' is not a number"):
         load_for_model(path, Schema(("x", "y"), ("age",)))
 
 

@@ -10,32 +10,55 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ngcn.data.parts import Block
-from ngcn.data.table import Table, first_true, has_comma
+from ngcn.data.columns import NUMBERS, Column, decide, instructed, numbers
+from ngcn.data.parts import Block, log
+from ngcn.data.table import Table
+from ngcn.data.words import tf_idf
 from ngcn.errors import DatasetError
 
 ONE_HOT_VALUES = 1000  # a column with more values belongs into a table of features
 WIDE = 32  # columns; a table with fewer is never a bag of words
 
 
-def feature_columns(nodes: Table, other: Sequence[str], one_hot: Sequence[str]) -> list[Block]:
-    """Return the features in a table of nodes: all columns but ``other``, of which ``one_hot`` hold text."""
-    one_hot = [nodes.need(column, "use one of these for `one_hot`.") for column in one_hot]
-    for column in one_hot:
-        if column in other:
-            raise DatasetError(f"The column {column!r} of {nodes.name} cannot be one-hot and something else at once.")
-    plain = [column for column in nodes.column_names if column not in (*other, *one_hot)]
-    _check_no_text(nodes, plain)
-    columns = np.empty((len(nodes), len(plain)), np.float32)
-    for place, column in enumerate(plain):
-        columns[:, place] = nodes.numbers(column, f"correct it, or train with `ignore={[column]}`.")
-    blocks = dense_features(columns, plain) if plain else []
-    return blocks + [_encode(nodes, column) for column in one_hot]
+def plan_columns(
+    nodes: Table, other: Sequence[str], one_hot: Sequence[str], text: Sequence[str], known: Sequence[Column] = ()
+) -> list[Column]:
+    """Return how the features in a table of nodes are read: all columns but ``other``, with instructions for some.
+
+    ``known`` are the columns of a model: what it knows is read in the same way.
+    """
+    if known:
+        for column in known:
+            if column.kind != "ignored" and column.name not in nodes.column_names:
+                nodes.need(column.name, "add the column, which the model was trained with.")
+        there = [column for column in known if column.name in nodes.column_names and column.name not in other]
+        new = set(nodes.column_names) - set(other) - {column.name for column in there}
+        return there + decide(nodes, [name for name in nodes.column_names if name in new])
+    one_hot = [nodes.need(name, "use one of these for `one_hot`.") for name in one_hot]
+    text = [nodes.need(name, "use one of these for `text`.") for name in text]
+    for name in (*one_hot, *text):
+        if name in other or (name in one_hot and name in text):
+            what = "one-hot" if name in one_hot else "text"
+            raise DatasetError(f"The column {name!r} of {nodes.name} cannot be {what} and something else at once.")
+    names = [name for name in nodes.column_names if name not in (*other, *one_hot, *text)]
+    return decide(nodes, names) + instructed(nodes, one_hot, text)
 
 
-def sparse_features(table: Table, nodes: Table, ids: pa.Array) -> Block:
+def feature_blocks(nodes: Table, columns: Sequence[Column]) -> list[Block]:
+    """Return the features in a table of nodes: those of numbers first, then of one-hot columns, then of text."""
+    plain = [column for column in columns if column.kind in NUMBERS]
+    blocks = dense_features(numbers(nodes, plain), [column.name for column in plain]) if plain else []
+    blocks += [_encode(nodes, column.name) for column in columns if column.kind == "one-hot"]
+    for column in columns:
+        if column.kind == "text":
+            texts = nodes.texts(column.name)
+            blocks.append(Block(tf_idf(texts, column.words, column.idf), column.features))
+    return blocks
+
+
+def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array) -> Block:
     """Return the features in a table with a row for each (id, feature, value)."""
-    id_column, feature_column, value = table.need("id"), table.need("feature"), table.find("value")
+    feature_column, value = table.need("feature"), table.find("value")
     if not len(table):
         raise DatasetError(f"{table.name} has no rows; remove the file if there are no sparse features.")
     places = table.places(id_column, ids, nodes.name)
@@ -43,7 +66,11 @@ def sparse_features(table: Table, nodes: Table, ids: pa.Array) -> Block:
     values = table.numbers(value, "correct it or remove the row.") if value else np.ones(len(table), np.float32)
     names = sorted(pc.unique(features).to_pylist())
     columns = pc.index_in(features, value_set=pa.array(names, pa.string())).to_numpy()
-    return Block(sp.csr_array((values, (places, columns)), shape=(len(ids), len(names))), names, sparse=True)
+    matrix = sp.csr_array((values, (places, columns)), shape=(len(ids), len(names)))
+    if again := len(table) - matrix.nnz:
+        rows = f"{again:,} rows repeat" if again > 1 else "1 row repeats"
+        log.warning(f"{table.name}: {rows} a feature of a node; the values are added.")
+    return Block(matrix, names, sparse=True)
 
 
 def too_many_values(nodes: Table, blocks: Sequence[Block]) -> DatasetError | None:
@@ -72,24 +99,6 @@ def _is_bag(columns: np.ndarray) -> bool:
         return False  # missing values are filled in, and then few are 0
     filled = np.count_nonzero(columns, axis=0)
     return bool(filled.max() <= len(columns) / 2 and filled.mean() <= len(columns) / 4)
-
-
-def _check_no_text(nodes: Table, columns: list[str]) -> None:
-    texts = {}  # the first text of each column of text, and its row
-    for column in filter(nodes.is_text, columns):
-        cells = nodes.texts(column)
-        row = first_true(cells.is_valid())
-        text = cells[row].as_py()
-        texts[column] = f"{text!r} in row {nodes.row_number(row)}"
-        if has_comma(text):
-            raise nodes.error(row, column, f"{text!r} is a number with a comma; write all with a decimal point.")
-    if texts:
-        first = next(iter(texts))
-        which = f"column {first!r} holds" if len(texts) == 1 else f"columns {', '.join(map(repr, texts))} hold"
-        raise DatasetError(
-            f"{nodes.name}: the {which} text ({texts[first]}), but features are numbers; encode each value as a "
-            f"feature with `one_hot={list(texts)}`, or drop an irrelevant column with `ignore={[first]}`."
-        )
 
 
 def _encode(nodes: Table, column: str) -> Block:

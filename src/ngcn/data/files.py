@@ -15,11 +15,11 @@ from ngcn.files import user_path
 from ngcn.registry import load
 
 TABLES = "ngcn.data.node_edge_tables:read_tables"
-COLUMNS = ("label", "one_hot", "ignore", "multilabel")
+COLUMNS = ("id", "label", "one_hot", "text", "ignore", "multilabel", "columns")
 # To add a format, add one file with a function `(path, name, **options) -> Parts` and one line here: a pattern for file
 # names, whose first group is the name of the graph; the reader, or its name, to be imported when needed; its options.
 READERS: dict[str, tuple[str | Callable[..., Parts], tuple[str, ...]]] = {
-    r"(.+)\.(csv|tsv|parquet)(\.gz)?": (TABLES, ("edges", "feature_table", *COLUMNS)),
+    r"(.+)\.(csv|tsv|parquet)(\.gz)?": (TABLES, ("edges", "feature_table", "source", "target", *COLUMNS)),
     r"(.+)\.(graphml|gexf)(\.gz)?": ("ngcn.data.adapters:read_graphml", COLUMNS),
     r"(.+)\.npz": ("ngcn.data.npz:read_npz", ()),
     r"ind\.(.+)\.graph": ("ngcn.data.planetoid:read_planetoid", ()),
@@ -37,10 +37,12 @@ def read(name: str, **options: Any) -> Parts:
     Args:
         name: a name in the catalog; a folder with tables, with Planetoid's or GraphSAGE's files, or with one file of
             another format; an .npz, .graphml or .gexf file; or a table of nodes.
-        options: for a path, ``edges`` and ``feature_table``, the other tables; and ``label``, ``one_hot``, ``ignore``
-            and ``multilabel`` of :func:`~ngcn.data.node_edge_tables.parts_of_tables`.
+        options: for a path, ``edges`` and ``feature_table``, the other tables; and ``id``, ``source``, ``target``,
+            ``label``, ``one_hot``, ``text``, ``ignore``, ``multilabel`` and ``columns`` of
+            :func:`~ngcn.data.node_edge_tables.parts_of_tables`. Formats without tables ignore ``columns``.
     """
     given = {option: value for option, value in options.items() if value and (option, value) != ("label", "label")}
+    columns = given.pop("columns", ())  # of a model, whatever it is used on
     check_exists(name)
     if not is_path(name):
         dataset = find(name)
@@ -56,6 +58,8 @@ def read(name: str, **options: Any) -> Parts:
     graph, reader, allowed = _reader(path)
     if not reader:
         raise DatasetError(f"{path} is not a graph that can be read; a folder should hold {FORMATS}.")
+    if columns and "columns" in allowed:
+        given["columns"] = columns
     if unused := [option for option in given if option not in (*allowed, "name")]:
         raise DatasetError(f"{path} has a format that does not take {_listed(unused)}.")
     try:

@@ -12,12 +12,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ngcn.data.feature_columns import feature_columns, sparse_features, too_many_values
+from ngcn.data.columns import Column, announce, column_facts
+from ngcn.data.feature_columns import feature_blocks, plan_columns, sparse_features, too_many_values
 from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way
 from ngcn.data.table import Table, as_integers
 from ngcn.data.table_file import read_table
 from ngcn.errors import DatasetError
 
+IDS = ("id", "node_id", "nodeid", "node")  # names of the column of ids, and of the ends of an edge
+ENDS = (
+    ("source", "target"),
+    *(("src", "dst"), ("from", "to"), ("source_id", "target_id"), ("from_id", "to_id"), ("src_id", "dst_id")),
+    *(("id_1", "id_2"), ("id1", "id2"), ("node_1", "node_2"), ("node1", "node2"), ("u", "v")),
+)
 SPLITS = {None: UNKNOWN, "train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
 
 
@@ -37,59 +44,100 @@ def parts_of_tables(
     feature_table: Table | None = None,
     *,
     name: str = "graph",
+    id: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
     label: str = "label",
     one_hot: Sequence[str] = (),
+    text: Sequence[str] = (),
     ignore: Sequence[str] = (),
     multilabel: bool = False,
+    columns: Sequence[Column] = (),
 ) -> Parts:
     """Return the graph that the tables describe.
 
     Args:
         nodes: has the columns ``id``; ``label``, empty for unknown; optionally ``split`` (train, val, test or empty)
-            and ``graph`` (if there are several graphs). Every other column is a feature.
+            and ``graph`` (if there are several graphs). Every other column is a feature, see
+            :func:`ngcn.data.columns.decide`.
         edges: has the columns ``source``, ``target``, both ids of nodes, and optionally ``weight``.
         feature_table: has the columns ``id``, ``feature`` and optionally ``value``: sparse features, such as words.
         name: the name of the graph.
+        id, source, target: the columns of ids; by default those of the names above, or of other usual ones.
         label: the column with the labels.
         one_hot: columns of text; each value becomes a feature.
+        text: columns of free text; each of the frequent words becomes a feature, its TF-IDF.
         ignore: columns to ignore; ``split`` and ``graph`` may be among them.
         multilabel: whether a label is a list separated by ``|``; ``|`` alone is an empty list.
+        columns: how a model reads the columns of nodes.
     """
-    ids = _node_ids(nodes)
-    columns, training_error = _special_columns(nodes, label, ignore)
-    source, target = (edges.places(edges.need(end), ids, nodes.name) for end in ("source", "target"))
+    special, training_error = _special_columns(nodes, id, label, ignore)
+    ids = _node_ids(nodes, special["id"])
+    ends = end_columns(edges, source, target)
+    sources, targets = (edges.places(end, ids, nodes.name) for end in ends)
     blocks: list[Block] = []
+    plan: list[Column] = []
     feature_error = None
     try:
-        blocks += feature_columns(nodes, list(columns.values()), one_hot)
+        plan = plan_columns(nodes, list(special.values()), one_hot, text, columns)
+        if not (columns or training_error):
+            announce(nodes, [column for column in plan if column.name not in (*one_hot, *text)])
+        blocks += feature_blocks(nodes, plan)
         if feature_table is not None:
-            blocks.append(sparse_features(feature_table, nodes, ids))
+            column = id_column(feature_table, id and feature_table.find(id))
+            blocks.append(sparse_features(feature_table, column, nodes, ids))
         training_error = training_error or too_many_values(nodes, blocks)
     except DatasetError as error:  # a missing label column matters more: this may be the text of the labels
         feature_error = error
-    labels = _labels(nodes, columns["label"], multilabel) if "label" in columns else {}
+    labels = _labels(nodes, special["label"], multilabel) if "label" in special else {}
     masks = None
-    if "split" in columns:
+    if "split" in special:
         try:
-            masks = _masks(nodes, columns["split"], labels.get("labelled", np.zeros(len(ids), bool)))
+            masks = _masks(nodes, special["split"], labels.get("labelled", np.zeros(len(ids), bool)))
         except DatasetError as error:
             training_error = training_error or feature_error or error
     return Parts(
-        adjacency=_adjacency(edges, source, target, len(ids)),
+        adjacency=_adjacency(edges, ends, sources, targets, len(ids)),
         features=blocks,
         masks=masks,
-        graph_of=_graph_of(nodes, columns["graph"], edges, source, target) if "graph" in columns else None,
+        graph_of=_graph_of(nodes, special["graph"], edges, ends, sources, targets) if "graph" in special else None,
         node_ids=as_integers(ids),
         name=name,
         node_columns=sum(block.matrix.shape[1] for block in blocks if not block.sparse),
+        columns=plan,
+        column_facts=partial(column_facts, nodes, plan, special),
         error=feature_error,
         training_error=training_error,
         **labels,
     )
 
 
-def _node_ids(nodes: Table) -> pa.Array:
-    column = nodes.need("id")
+def id_column(table: Table, given: str | None = None) -> str:
+    """Return the column of ids: the one ``given``, ``id``, or one of another usual name."""
+    if given:
+        return table.need(given, "use one of these for `id`.")
+    found = next(filter(None, map(table.find, IDS)), None)
+    return found or table.need("id", "add it, or use another column with `id='COLUMN'`.")
+
+
+def end_columns(edges: Table, source: str | None = None, target: str | None = None) -> tuple[str, str]:
+    """Return the columns of the two ends of an edge: those given, ``source`` and ``target``, or other usual names."""
+    if source or target:
+        first = edges.need(source or "source", "use one of these for `source`.")
+        return first, edges.need(target or "target", "use one of these for `target`.")
+    for names in ENDS:
+        ends = edges.find(names[0]), edges.find(names[1])
+        if ends[0] and ends[1]:
+            if names != ENDS[0]:
+                log.warning(
+                    f"{edges.name}: edges are from {ends[0]!r} to {ends[1]!r}; `source` and `target` name others."
+                )
+            return ends[0], ends[1]
+    remedy = "rename the right one, or use it with `{}='COLUMN'`."
+    return edges.need("source", remedy.format("source")), edges.need("target", remedy.format("target"))
+
+
+def _node_ids(nodes: Table, column: str) -> pa.Array:
     ids = nodes.ids(column)
     if not len(ids):
         raise DatasetError(f"{nodes.name} has no rows, so the graph has no nodes.")
@@ -102,10 +150,12 @@ def _node_ids(nodes: Table) -> pa.Array:
     return ids
 
 
-def _special_columns(nodes: Table, label: str, ignore: Sequence[str]) -> tuple[dict[str, str], DatasetError | None]:
+def _special_columns(
+    nodes: Table, id: str | None, label: str, ignore: Sequence[str]
+) -> tuple[dict[str, str], DatasetError | None]:
     """Return the columns that are not features, by their purpose, and an error if training lacks one of them."""
     missing = None
-    found = {"id": nodes.need("id")}
+    found = {"id": id_column(nodes, id)}
     wanted = [(f"ignored {column}", column, "use one of these for `ignore`.") for column in ignore]
     for purpose, column, remedy in (*wanted, ("label", label, "add it, or use another column with `label='COLUMN'`.")):
         try:
@@ -123,10 +173,9 @@ def _special_columns(nodes: Table, label: str, ignore: Sequence[str]) -> tuple[d
     return found, missing
 
 
-def _adjacency(edges: Table, source: np.ndarray, target: np.ndarray, nodes: int) -> sp.csr_array:
+def _adjacency(edges: Table, ends: tuple[str, str], source: np.ndarray, target: np.ndarray, nodes: int) -> sp.csr_array:
     column = edges.find("weight")
-    used = (edges.find("source"), edges.find("target"), column)
-    if unused := [column for column in edges.column_names if column not in used]:
+    if unused := [name for name in edges.column_names if name not in (*ends, column)]:
         log.warning(f"{edges.name}: only source, target and weight of an edge are used, not {', '.join(unused)}.")
     if not len(edges):
         log.warning(f"{edges.name} has no edges, so no node has a neighbour.")
@@ -175,12 +224,14 @@ def _masks(nodes: Table, column: str, labelled: np.ndarray) -> Masks | None:
     return numbers == 0, numbers == 1, numbers == 2
 
 
-def _graph_of(nodes: Table, column: str, edges: Table, source: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _graph_of(
+    nodes: Table, column: str, edges: Table, ends: tuple[str, str], source: np.ndarray, target: np.ndarray
+) -> np.ndarray:
     texts = nodes.texts(column, f"the graph is missing; fill it in, or train with `ignore={[column]}`.")
     graph_of = texts.dictionary_encode().indices.to_numpy()
     across = graph_of[source] != graph_of[target]
     if across.any():
         row = int(np.argmax(across))
         names = " and ".join(repr(texts[int(end[row])].as_py()) for end in (source, target))
-        raise edges.error(row, edges.need("source"), f"the edge is between the graphs {names}; remove it.")
+        raise edges.error(row, ends[0], f"the edge is between the graphs {names}; remove it.")
     return graph_of

@@ -44,6 +44,8 @@ class Parts:
     node_ids: np.ndarray = None  # type: ignore[assignment]
     name: str = "graph"
     node_columns: int = 0  # how many of the first features are columns of a table of nodes
+    columns: Sequence[Any] = ()  # of a table of nodes: the `Column` that each is read as
+    column_facts: Callable[[], list[Any]] = list  # describes every column of a table of nodes as `ColumnFacts`
     source: str = ""  # the file, for error messages
     label_at: Callable[[int | None], str] | None = None  # describes the location of the label of a node, or of all
     published: bool = False  # a benchmark: its split is used without checks and warnings

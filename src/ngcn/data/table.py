@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Sequence
 from difflib import get_close_matches
@@ -12,10 +11,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ngcn.data import cells
 from ngcn.data.parts import log
 from ngcn.errors import DatasetError
+from ngcn.text import shorten
 
 _INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"  # as str(int) writes it: 007 is text
+MOST_LISTED = 5  # cells in a message
+BadCell = tuple[int, str, str]  # the row, from 0; the column; what is wrong
 _NAMELESS = r"|__index_level_\d+__|Unnamed: \d+"  # empty, or the names that pandas uses for a column without a name
 
 
@@ -23,10 +26,13 @@ class Table:
     """A table whose cells are parsed on access: as text, as ids or as numbers.
 
     Messages use ``name`` (the path) and count rows from ``first_row``: 2 if the first line is a header. ``blank_rows``
-    are the numbers of blank rows that the parser skipped, ascending.
+    are the numbers of blank rows that the parser skipped, ascending. ``decimal`` is the decimal sign of numbers such as
+    1,234, which may be a thousand or little more than one.
     """
 
-    def __init__(self, columns: pa.Table, name: str, first_row: int = 1, blank_rows: Sequence[int] = ()) -> None:
+    def __init__(
+        self, columns: pa.Table, name: str, first_row: int = 1, blank_rows: Sequence[int] = (), decimal: str = "."
+    ) -> None:
         try:
             names = [str(column).strip() for column in columns.column_names]
         except UnicodeDecodeError:
@@ -42,6 +48,7 @@ class Table:
         self.name = name
         self.first_row = first_row
         self.blank_rows = blank_rows
+        self.decimal = decimal
 
     def __len__(self) -> int:
         return self.columns.num_rows
@@ -78,11 +85,11 @@ class Table:
 
     def texts(self, column: str, missing: str = "") -> pa.Array:
         """Return the cells as text without surrounding spaces. An empty cell is null, or the error ``missing``."""
-        cells = self._cells(column)
+        given = self.cells(column)
         try:
-            texts = pc.utf8_trim_whitespace(_integers_if_whole(cells).cast(pa.string()))
+            texts = pc.utf8_trim_whitespace(_integers_if_whole(given).cast(pa.string()))
         except pa.ArrowException:
-            raise DatasetError(f"{self.at(column)}: text or numbers are expected, not {cells.type} values.") from None
+            raise DatasetError(f"{self.at(column)}: text or numbers are expected, not {given.type} values.") from None
         texts = pc.if_else(pc.equal(texts, ""), None, texts)
         if missing and texts.null_count:
             raise self.error(first_true(texts.is_null()), column, missing)
@@ -101,52 +108,71 @@ class Table:
             raise self.error(row, column, f"there is no node {node} in {home}; add it there, or remove the row.")
         return found.to_numpy()
 
-    def is_text(self, column: str) -> bool:
-        """Return whether no cell is a number or true/false: then the column holds names, not numbers with a typo."""
-        cells = self._cells(column)
-        if not (pa.types.is_string(cells.type) or pa.types.is_large_string(cells.type)):
-            return not _is_numeric(cells.type)
-        given = self.texts(column).drop_null()[:1000]
-        return len(given) > 0 and not _are_flags(given) and not any(map(_is_number, given.to_pylist()))
-
     def numbers(self, column: str, remedy: str) -> np.ndarray:
         """Return the cells as finite float32, true as 1. Errors about a cell end with ``remedy``."""
-        cells = self._cells(column)
-        if not _is_numeric(cells.type):
-            cells = self._parse_numbers(column, remedy)
-        if cells.null_count:
-            raise self.error(first_true(cells.is_null()), column, f"there is no number; {remedy}")
-        values = cells.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)  # integers above 2^53 are rounded
+        reading = cells.read_numbers(self.texts(column)) if pa.types.is_string(self.cells(column).type) else None
+        format = "." if reading is None else reading.format(self.decimal)
+        values, bad = self.read(column, "number", format, missing=False)
+        if bad:
+            raise self.bad_cells(bad, remedy)
+        return values
+
+    def read(self, column: str, kind: str, format: str = "", missing: bool = True) -> tuple[np.ndarray, list[BadCell]]:
+        """Return the cells as float32, and those that are not of this kind, see :func:`ngcn.data.cells.parse`.
+
+        Cells without a value are NaN; unless they may be ``missing``, they are among the bad ones.
+        """
+        given = self.cells(column)
+        if pa.types.is_string(given.type):
+            given = cells.without_missing(self.texts(column)) if missing else self.texts(column)
+            values = cells.parse(given, kind, format)
+        elif _is_numeric(given.type) and kind in ("number", "boolean"):
+            values = given.cast(pa.float64(), safe=False).to_numpy(
+                zero_copy_only=False
+            )  # integers above 2^53 are rounded
+        elif pa.types.is_temporal(given.type) and kind in ("date", "time", "duration"):
+            values = cells.days(given)
+        else:
+            values = np.full(len(given), np.nan)
         with np.errstate(over="ignore"):
             single = values.astype(np.float32)
         bad = ~np.isfinite(single)
-        if bad.any():
-            row = int(np.argmax(bad))
-            what = "is too large a number" if np.isfinite(values[row]) else "is not a finite number"
-            raise self.error(row, column, f"{values[row]:g} {what}; {remedy}")
-        if len(values) and np.ptp(single) == 0 and np.ptp(values) > 1e-11 * abs(values[0]):  # less is rounding
-            remedy = f"subtract {values.min():.12g} from each"
-            log.warning(f"{self.at(column)}: single precision cannot tell such large numbers apart; {remedy}.")
-        return single
+        if missing and bad.any():
+            bad &= pc.is_valid(
+                pc.if_else(pc.is_nan(given), None, given) if pa.types.is_floating(given.type) else given
+            ).to_numpy(zero_copy_only=False)
+        if not bad.any():
+            self._warn_about_precision(column, single, values)
+        rows = np.flatnonzero(bad).tolist()
+        return single, [(row, column, _complaint(given[row].as_py(), values[row], kind)) for row in rows]
 
-    def _parse_numbers(self, column: str, remedy: str) -> pa.Array:
-        texts = self.texts(column)
-        try:
-            return texts.cast(pa.bool_() if _are_flags(texts) else pa.float64())
-        except pa.ArrowInvalid:
-            row = bisect_left(range(1, len(texts)), True, key=lambda end: not _are_numbers(texts[:end]))
-            text = texts[row].as_py()
-            remedy = "write it with a decimal point." if has_comma(text) else remedy
-            raise self.error(row, column, f"{text!r} is not a number; {remedy}") from None
+    def bad_cells(self, bad: Sequence[BadCell], remedy: str) -> DatasetError:
+        """Return the error about cells of any columns: the first five of them, and their number."""
+        (row, column, what), *more = sorted(bad, key=lambda cell: cell[0])
+        if not more:
+            return self.error(row, column, f"{what}; {remedy}")
+        first = [
+            f"row {self.row_number(row)}, column {column!r}: {what}" for row, column, what in sorted(bad)[:MOST_LISTED]
+        ]
+        rest = f"; and {len(bad) - MOST_LISTED} more" if len(bad) > MOST_LISTED else ""
+        return DatasetError(f"{self.name} has {len(bad)} cells that cannot be read: {'; '.join(first)}{rest}; {remedy}")
 
-    def _cells(self, column: str) -> pa.Array:
-        cells = self.columns.column(column)
+    def cells(self, column: str) -> pa.Array:
+        """Return the cells as they are in the file; those of a CSV file are text."""
+        given = self.columns.column(column)
         try:
-            cells = pa.concat_arrays(cells.chunks) if cells.num_chunks else pa.array([], cells.type)
-            cells = cells.cast(cells.type.value_type) if pa.types.is_dictionary(cells.type) else cells
-            return cells.cast(pa.string()) if pa.types.is_null(cells.type) else cells
+            given = pa.concat_arrays(given.chunks) if given.num_chunks else pa.array([], given.type)
+            given = given.cast(given.type.value_type) if pa.types.is_dictionary(given.type) else given
+            as_text = pa.types.is_null(given.type) or pa.types.is_large_string(given.type)
+            return given.cast(pa.string()) if as_text else given
         except pa.ArrowException as error:
-            raise DatasetError(f"{self.at(column)}: {cells.type} values cannot be read ({error}).") from None
+            raise DatasetError(f"{self.at(column)}: {given.type} values cannot be read ({error}).") from None
+
+    def _warn_about_precision(self, column: str, single: np.ndarray, values: np.ndarray) -> None:
+        low, high = np.fmin.reduce(values, initial=np.inf), np.fmax.reduce(values, initial=-np.inf)
+        if np.float32(low) == np.float32(high) and high - low > 1e-11 * abs(low):  # less is rounding
+            remedy = f"subtract {low:.12g} from each"
+            log.warning(f"{self.at(column)}: single precision cannot tell such large numbers apart; {remedy}.")
 
 
 def check_unique(columns: Sequence[str], table: str) -> None:
@@ -166,11 +192,6 @@ def as_integers(ids: pa.Array) -> np.ndarray:
     if len(ids) and pc.all(pc.match_substring_regex(ids, _INTEGER)).as_py():
         return ids.cast(pa.int64()).to_numpy(zero_copy_only=False)
     return np.array(ids.to_pylist(), dtype=str)
-
-
-def has_comma(text: str) -> bool:
-    """Return whether a text is a number with a decimal comma, such as 2,5."""
-    return re.fullmatch(r"[-+]?[0-9]+,[0-9]+", text) is not None
 
 
 def first_true(cells: pa.Array) -> int:
@@ -193,22 +214,14 @@ def _integers_if_whole(numbers: pa.Array) -> pa.Array:
         return numbers
 
 
-def _are_flags(texts: pa.Array) -> bool:
-    """Return whether all texts are true or false, in any case."""
-    return bool(pc.all(pc.is_in(pc.utf8_lower(texts.drop_null()), value_set=pa.array(["true", "false"]))).as_py())
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _are_numbers(texts: pa.Array) -> bool:
-    try:
-        texts.cast(pa.float64())
-    except pa.ArrowInvalid:
-        return False
-    return True
+def _complaint(cell: object, value: float, kind: str) -> str:
+    """What is wrong with a cell that cannot be read as one of this kind; ``value`` is how far it could be."""
+    if cell is None:
+        return "there is no number"
+    if kind == "number" and not np.isnan(value):
+        return f"{value:g} is {'too large a' if np.isfinite(value) else 'not a finite'} number"
+    if isinstance(cell, float):
+        return f"{cell:g} is not a finite number"
+    wanted = {"boolean": "neither yes nor no", "date": "not a date like the others", "duration": "not a duration"}
+    text = shorten(repr(cell) if isinstance(cell, str) else str(cell), 60)
+    return f"{text} is {wanted.get(kind, f'not a {kind}')}"

@@ -35,7 +35,10 @@ def read_table(path: str | Path) -> Table:
     if ending.endswith(".parquet"):
         return Table(_parquet(content, path), str(path))
     blank = _blank_rows(content)
-    return Table(_csv(content, path, blank), str(path), first_row=2, blank_rows=blank)
+    _check_encoding(content, path)
+    separator = "\t" if ".tsv" in path.suffixes else _separator(content)
+    decimal = "," if separator == ";" else "."  # programs that write decimal commas separate cells by semicolons
+    return Table(_csv(content, path, separator, blank), str(path), first_row=2, blank_rows=blank, decimal=decimal)
 
 
 def _content(path: Path) -> bytes:
@@ -64,10 +67,8 @@ def _parquet(content: bytes, path: Path) -> pa.Table:
         raise DatasetError(f"{path} is truncated, damaged or not a Parquet file ({reason}); create it again.") from None
 
 
-def _csv(content: bytes, path: Path, blank_rows: Sequence[int]) -> pa.Table:
-    _check_encoding(content, path)
+def _csv(content: bytes, path: Path, separator: str, blank_rows: Sequence[int]) -> pa.Table:
     try:
-        separator = "\t" if ".tsv" in path.suffixes else _separator(content)
         lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
         names = next(filter(None, csv.reader(lines, delimiter=separator, strict=True)), [])
     except csv.Error:

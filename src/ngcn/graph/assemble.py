@@ -13,6 +13,7 @@ import numpy as np
 
 from ngcn import checks
 from ngcn.data.catalog import is_path
+from ngcn.data.columns import Column
 from ngcn.data.files import read
 from ngcn.data.parts import UNKNOWN, Masks, Parts, log
 from ngcn.data.splits import draw_graphs, draw_split, hold_out, random_split
@@ -34,6 +35,7 @@ class Schema(NamedTuple):
     feature_names: Sequence[str]
     multilabel: bool = False
     node_columns: int = 0  # of the graph that it was trained on; 0 if unknown
+    columns: Sequence[Column] = ()  # of a table of nodes, as they were read for training
 
 
 def load_dataset(name: str | Path, *, split: str | int = "given", seed: int = 0, **files: Any) -> Graph:
@@ -47,8 +49,8 @@ def load_dataset(name: str | Path, *, split: str | int = "given", seed: int = 0,
             "random:N" for N training nodes per class with 500 validation and 1000 test nodes (proportionally fewer if
             the graph is too small).
         seed: for random splits only.
-        files: options for reading a path: ``edges``, ``feature_table``, ``label``, ``one_hot``, ``ignore``,
-            ``multilabel``, see :func:`~ngcn.data.files.read`.
+        files: options for reading a path: ``edges``, ``feature_table``, ``id``, ``source``, ``target``, ``label``,
+            ``one_hot``, ``text``, ``ignore``, ``multilabel``, see :func:`~ngcn.data.files.read`.
 
     Example:
         >>> load_dataset("cora")
@@ -73,7 +75,7 @@ def load_for_model(name: str, schema: Schema, **files: Any) -> Graph:
     """Load a dataset or a user's own files for a trained model; see :func:`~ngcn.graph.for_model`."""
     if graph := _stored(name, files):
         return _stored_for_model(graph, schema)
-    return for_model(read(name, **files), schema)
+    return for_model(read(name, columns=schema.columns, **files), schema)
 
 
 def for_training(parts: Parts, split: str | int = "given", seed: int = 0) -> Graph:
@@ -104,7 +106,7 @@ def for_model(parts: Parts, schema: Schema) -> Graph:
     with _naming(parts):
         _check_lengths(parts)
         X = features_for_model(parts, schema.feature_names, schema.node_columns)
-        parts = replace(_with_classes(parts, schema), node_columns=schema.node_columns)
+        parts = replace(_with_classes(parts, schema), node_columns=schema.node_columns, columns=schema.columns)
         none = np.zeros(parts.nodes, bool)
         return _graph(parts, X, schema.feature_names, (none, none, _labelled(parts)))
 
@@ -151,8 +153,18 @@ def _check_lengths(parts: Parts) -> None:
 
 
 def _graph(parts: Parts, X: Any, feature_names: Any, masks: Masks) -> Graph:
-    names = {"node_ids": parts.node_ids, "class_names": parts.class_names, "feature_names": feature_names}
-    return Graph(parts.adjacency, X, parts.labels, *masks, **names, name=parts.name, node_columns=parts.node_columns)
+    return Graph(
+        parts.adjacency,
+        X,
+        parts.labels,
+        *masks,
+        node_ids=parts.node_ids,
+        class_names=parts.class_names,
+        feature_names=feature_names,
+        name=parts.name,
+        node_columns=parts.node_columns,
+        columns=tuple(parts.columns),
+    )
 
 
 def _labelled(parts: Parts) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import Any, cast
 import numpy as np
 import scipy.sparse as sp
 
+from ngcn.data.columns import Column
 from ngcn.data.parts import UNKNOWN
 from ngcn.errors import DatasetError, GraphError
 from ngcn.graph import _checks as checked
@@ -37,6 +38,7 @@ class Graph:
         node_columns: how many of the first features are columns of a table of nodes. A trained model needs them in
             every graph; a graph may lack others, such as words.
         source: the path that it was read from; empty for a dataset of the catalog and for a graph made in Python.
+        columns: how the columns of a table of nodes were read; a trained model reads those of other tables alike.
 
     Example:
         >>> import numpy as np, scipy.sparse as sp
@@ -59,6 +61,7 @@ class Graph:
     name: str = "graph"
     node_columns: int = 0
     source: str = ""
+    columns: Sequence[Column] = ()
 
     def __post_init__(self) -> None:
         adjacency = checked.adjacency_matrix(self.adjacency)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngcn.config import Config
+from ngcn.data.columns import KINDS, Column
 from ngcn.errors import ModelError, RunError
 from ngcn.files import write_json
 from ngcn.graph import Graph, Schema
@@ -35,6 +36,9 @@ SCHEMA: JSONSchema = {
         "missing?": {"propagate", "mean", "error"},
     },
     "node_columns?": int,
+    "columns?": [
+        {"name": str, "kind": set(KINDS), "format?": str, "words?": list[str], "idf?": [float]},
+    ],
     "node_ids?": int | list[str],
 }
 
@@ -45,6 +49,7 @@ class Card:
 
     ``fingerprint`` identifies the graph; ``node_columns`` is that of :class:`~ngcn.Graph`. ``node_ids``, or their
     number if they are 0, 1, 2, ..., tell new nodes from those trained on; they are None in runs before 0.3.0.
+    ``columns`` are how the columns of a table of nodes were read.
     """
 
     version: str
@@ -57,6 +62,7 @@ class Card:
     preparation: Preparation
     node_columns: int = 0  # format 1 has none
     node_ids: tuple[str, ...] | int | None = None
+    columns: tuple[Column, ...] = ()
 
     @classmethod
     def of(cls, graph: Graph, config: Config) -> Card:
@@ -71,12 +77,13 @@ class Card:
             preparation=prepare(graph, config),
             node_columns=graph.node_columns,
             node_ids=_stored(graph.node_ids),
+            columns=tuple(graph.columns),
         )
 
     @property
     def schema(self) -> Schema:
         """What a graph is read by that the model is used on."""
-        return Schema(self.class_names, self.feature_names, self.multilabel, self.node_columns)
+        return Schema(self.class_names, self.feature_names, self.multilabel, self.node_columns, self.columns)
 
     def new_nodes(self, graph: Graph) -> np.ndarray:
         """See :meth:`~ngcn.Model.new_nodes`."""
@@ -98,6 +105,7 @@ class Card:
             values["feature_names"] = len(numbered)
         if self.node_ids is None:
             del values["node_ids"]
+        values["columns"] = [{k: v for k, v in column.items() if v} for column in values["columns"]]
         given = {name: value for name, value in self.preparation._asdict().items() if value is not None}
         values["preparation"] = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in given.items()}
         write_json(path, values)
@@ -125,6 +133,7 @@ class Card:
             }
             if isinstance(values.get("node_ids"), list):
                 values["node_ids"] = tuple(values["node_ids"])
+            values["columns"] = tuple(map(_column, values.get("columns") or ()))
             card = cls(**values)
             ids = card.nodes if card.node_ids is None else card.node_ids
             if card.nodes != (ids if isinstance(ids, int) else len(ids)):
@@ -143,6 +152,15 @@ class Card:
 def _preparation(stored: dict[str, Any]) -> Preparation:
     arrays = {name: np.array(stored[name], np.float32) for name in ARRAYS if stored.get(name) is not None}
     return Preparation(**{**stored, **dict.fromkeys(ARRAYS), **arrays})
+
+
+def _column(stored: dict[str, Any]) -> Column:
+    """The column, without what a newer version may know about it."""
+    of_text = {name: tuple(stored[name]) for name in ("words", "idf") if stored.get(name)}
+    column = Column(stored["name"], stored["kind"], stored.get("format", ""), **of_text)
+    if not column.fits():
+        raise ValueError
+    return column
 
 
 def _stored(ids: np.ndarray) -> tuple[str, ...] | int:

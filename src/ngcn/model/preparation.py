@@ -59,14 +59,17 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     the paper's recipe they sum to 1, unless nodes have many features: that would leave little of each entry.
 
     Standardisation takes mean and standard deviation over all nodes but the validation and test nodes, which may belong
-    to graphs that training must not see. It skips 0/1 columns, where a rare 1 would become a large number. Means and
-    standard deviations are those of the known values.
+    to graphs that training must not see. It skips 0/1 columns, where a rare 1 would become a large number, and the
+    TF-IDF of text, likewise. Means and standard deviations are those of the known values.
     """
     X, how = graph.features, config.features
     missing = has_missing(X)
     if missing:
         _check_may_be_missing(config.missing, X, graph)
-    if how == "auto" and _is_sparse(X):
+    text = {feature for column in graph.columns for feature in column.features}
+    if how == "auto" and text and _is_sparse(X):
+        how = "none"  # TF-IDF is prepared already
+    elif how == "auto" and _is_sparse(X):
         how = _bag(X, config) if np.nanmin(X.data, initial=0) >= 0 else "none"
     elif how == "auto":
         how = _bag(X, config) if _is_zero_one(X) else "standard"
@@ -78,6 +81,9 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     if how != "standard":
         return Preparation(how, missing=config.missing, fill=fill)
     mean, deviation = _mean_and_deviation(_dense(X))
+    if text:
+        as_is = np.array([name in text for name in graph.feature_names])
+        mean, deviation = np.where(as_is, 0, mean), np.where(as_is, 1, deviation)
     return Preparation(how, mean.astype(np.float32), deviation.astype(np.float32), config.missing, fill)
 
 

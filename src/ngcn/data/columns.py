@@ -1,0 +1,255 @@
+"""How each column of a table of nodes becomes features: decided from all of its cells, and stored in the model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ngcn.data import cells, words
+from ngcn.data.parts import log
+from ngcn.data.table import Table
+from ngcn.errors import DatasetError
+from ngcn.text import count
+
+NUMBERS = ("number", "boolean", "date", "time", "duration")  # kinds that become one feature
+KINDS = (*NUMBERS, "one-hot", "text", "ignored")
+FEW, MANY_EACH, MOST_VALUES = 20, 10, 1000  # a text column is one-hot with few values, or with as many nodes of each
+WORDY = 3  # words in a cell, on average, that make a text column free text
+MOST_LISTED = 5
+EITHER = "dmy or mdy"  # the order of dates that cannot be told, which is an error once they are read
+ORDERS = {"ymd": "year, month, day", "dmy": "day first", "mdy": "month first", "dby": "day first", "bdy": "month first"}
+SIGNS = {".": "", ",": "decimal comma"}
+
+
+@dataclass(frozen=True)
+class Column:
+    """How the cells of a column are read.
+
+    Attributes:
+        name: its name in the table.
+        kind: number, boolean, date, time or duration (a feature); one-hot; text (TF-IDF); or ignored.
+        format: the decimal sign and the unit of numbers, such as ``,%``; the order of a date, such as ``dmy``.
+        words, idf: the vocabulary of text, and the inverse document frequency of each word.
+
+    Example:
+        >>> Column("margin", "number", ",%").describe()
+        'percentages, decimal comma'
+    """
+
+    name: str
+    kind: str
+    format: str = ""
+    words: tuple[str, ...] = ()
+    idf: tuple[float, ...] = ()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The names of the features of text."""
+        return tuple(f"{self.name}={word}" for word in self.words)
+
+    def describe(self) -> str:
+        """The treatment in words; empty for plain numbers."""
+        if self.kind == "number":
+            unit = self.format[1:]
+            what = "percentages" if unit == "%" else f"amounts in {unit}" if unit else ""
+            return ", ".join(filter(None, (what, SIGNS.get(self.format[:1], ""))))
+        return {
+            "boolean": "1 for yes, 0 for no",
+            "date": f"dates ({ORDERS.get(self.format, '')}), as days since 2000",
+            "time": "times, as a share of the day",
+            "duration": "durations, in days",
+            "one-hot": "one-hot",
+            "text": f"TF-IDF of {count(len(self.words), 'word')}",
+            "ignored": "ignored",
+        }[self.kind]
+
+    def fits(self) -> bool:
+        """Whether the values belong together, which come from a file."""
+        decimal, unit = self.format[:1], self.format[1:]
+        known = {"number": decimal in cells.DECIMALS and unit in ("", *cells.UNITS), "date": self.format in cells.DATES}
+        return known.get(self.kind, not self.format) and len(self.words) == len(self.idf) == len(set(self.words))
+
+
+class ColumnFacts(NamedTuple):
+    """What :func:`column_facts` says about a column."""
+
+    name: str
+    kind: str  # id, label, split or graph; or the kind of a :class:`Column`
+    treatment: str  # in words
+    missing: int  # cells
+    distinct: int  # different values
+    suggestion: str = ""  # another treatment to consider, as an argument: `ignore=['name']`
+
+
+def column_facts(nodes: Table, columns: Sequence[Column], purposes: Mapping[str, str]) -> list[ColumnFacts]:
+    """Every column of a table of nodes, in its order: what is in it, and how it is used.
+
+    ``purposes`` are the columns that are not features: their names, by purpose.
+    """
+    of, purpose = {column.name: column for column in columns}, {name: what for what, name in purposes.items()}
+    return [_facts(nodes, name, of.get(name), purpose.get(name, "")) for name in nodes.column_names]
+
+
+def _facts(nodes: Table, name: str, column: Column | None, purpose: str) -> ColumnFacts:
+    given = nodes.cells(name)
+    if pa.types.is_string(given.type) or pa.types.is_floating(given.type):
+        given = nodes.texts(name)
+    if column and column.kind in NUMBERS and pa.types.is_string(given.type):
+        given = cells.without_missing(given)
+    distinct = len(pc.unique(given.drop_null()))
+    what = purpose.split()[0] if purpose else ""  # "ignored NAME"
+    if column is None:
+        return ColumnFacts(name, what or "ignored", what or "ignored", given.null_count, distinct)
+    suggestion = ""
+    if distinct < 2 and column.kind != "ignored":
+        suggestion = f"`ignore={[name]}`"
+    elif column.kind in ("one-hot", "text", "ignored") and not what:
+        suggestion = _suggestion(name, treatment_of_text(nodes, name).kind)
+    plain = column.kind == "number" and not column.describe()
+    treatment = "a number" if plain else column.describe()
+    treatment += f" ({count(distinct, 'value')})" if column.kind == "one-hot" else ""
+    return ColumnFacts(name, column.kind, treatment, given.null_count, distinct, suggestion)
+
+
+def _suggestion(name: str, kind: str) -> str:
+    return f"`{ {'one-hot': 'one_hot', 'text': 'text', 'ignored': 'ignore'}[kind] }={[name]}`"
+
+
+def decide(nodes: Table, names: Sequence[str]) -> list[Column]:
+    """How to read these columns of a table of nodes.
+
+    A column is what most of its cells are: numbers, booleans, dates or times. Otherwise it is text, see
+    :func:`treatment_of_text`. Numbers such as 1,234 have two readings. The other columns of the table decide which it
+    is; if they do not, a table separated by semicolons has decimal commas.
+    """
+    texts = {name: nodes.texts(name) for name in names if pa.types.is_string(nodes.cells(name).type)}
+    texts = {name: cells.without_missing(given) for name, given in texts.items()}
+    numbers = {name: cells.read_numbers(given) for name, given in texts.items()}
+    signs = {reading.decimal for reading in numbers.values() if reading and reading.certain}
+    decimal = signs.pop() if len(signs) == 1 else nodes.decimal
+    columns = []
+    for name in names:
+        reading = numbers.get(name)
+        if name not in texts:
+            columns.append(_of_type(name, nodes.cells(name).type))
+        elif texts[name].null_count == len(texts[name]):
+            columns.append(Column(name, "ignored"))
+        elif reading and not _are_codes(texts[name]):
+            columns.append(Column(name, "number", reading.format(decimal)))
+        else:
+            columns.append(_of_texts(nodes, name, texts[name]))
+    return columns
+
+
+def _of_type(name: str, kind: pa.DataType) -> Column:
+    """The treatment of cells that are not text."""
+    are = pa.types
+    if are.is_boolean(kind) or are.is_duration(kind) or are.is_time(kind):
+        return Column(name, "boolean" if are.is_boolean(kind) else "time" if are.is_time(kind) else "duration")
+    return Column(name, "date", "ymd") if are.is_temporal(kind) else Column(name, "number", ".")
+
+
+def _of_texts(nodes: Table, name: str, known: pa.Array) -> Column:
+    """The treatment of texts, of which ``known`` are not missing, that are no numbers."""
+    if cells.are_booleans(known):
+        return Column(name, "boolean")
+    least = (len(known) - known.null_count) // 2
+    found = {order: cells.parse(known, "date", order) for order in cells.DATES}
+    counts = {order: np.count_nonzero(~np.isnan(days)) for order, days in found.items()}
+    order = max(counts, key=lambda order: counts[order])
+    if counts[order] > least:
+        either = counts["dmy"] == counts["mdy"] == counts[order]
+        if either and not np.array_equal(found["dmy"], found["mdy"], equal_nan=True):
+            order = EITHER
+        return Column(name, "date", order)
+    if np.count_nonzero(~np.isnan(cells.parse(known, "time"))) > least:
+        return Column(name, "time")
+    return treatment_of_text(nodes, name)
+
+
+def _are_codes(texts: pa.Array) -> bool:
+    """Whether whole numbers are written with leading zeros, such as 007."""
+    if not pc.any(pc.starts_with(texts, "0")).as_py():
+        return False
+    point = pc.any(pc.match_substring_regex(texts[:100], "[^0-9]")).as_py()
+    return not point and bool(
+        pc.any(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py()
+        and pc.all(pc.match_substring_regex(texts, "^[0-9]+$")).as_py()
+    )
+
+
+def treatment_of_text(nodes: Table, name: str) -> Column:
+    """The treatment of a text column without instructions.
+
+    It is one-hot if its values repeat: 20 different ones, or more if each has 10 nodes on average. Otherwise it is free
+    text if its cells have 3 words on average, some of which repeat; else it is ignored, as a name or a code.
+    """
+    texts = nodes.texts(name).drop_null()
+    distinct = len(pc.unique(texts))
+    if distinct <= min(MOST_VALUES, max(FEW, len(texts) // MANY_EACH)) and (2 * distinct <= len(texts) or distinct < 2):
+        return Column(name, "one-hot")
+    spaces = pc.sum(pc.count_substring_regex(texts, r"\s+")).as_py()
+    if spaces >= (WORDY - 1) * len(texts):
+        vocabulary, idf = words.learn(texts)
+        if vocabulary:
+            return Column(name, "text", "", vocabulary, idf)
+    return Column(name, "ignored")
+
+
+def numbers(nodes: Table, columns: Sequence[Column]) -> np.ndarray:
+    """The cells of columns with numbers as a float32 matrix; NaN for a missing value."""
+    matrix = np.empty((len(nodes), len(columns)), np.float32)
+    bad: list[tuple[int, str, str]] = []
+    for place, column in enumerate(columns):
+        if column.format == EITHER:
+            raise DatasetError(
+                f"{nodes.at(column.name)}: these dates may have the day or the month first; write them as 2000-12-31, "
+                f"or train with `ignore={[column.name]}`."
+            )
+        matrix[:, place], wrong = nodes.read(column.name, column.kind, column.format)
+        bad += wrong
+    if bad:
+        names = list(dict.fromkeys(name for _, name, _ in bad))
+        those = "it" if len(bad) == 1 else "them"
+        raise nodes.bad_cells(bad, f"correct {those}, or train with `ignore={names}`.")
+    return matrix
+
+
+def announce(nodes: Table, columns: Sequence[Column]) -> None:
+    """Print how columns are read that nobody gave instructions for: one line for each treatment."""
+    read = {column.name: column.describe() for column in columns if column.kind in NUMBERS and column.kind != "boolean"}
+    if listed := _listed({name: what for name, what in read.items() if what}):
+        log.warning(f"{nodes.name}: read as numbers: {listed}.")
+    few = {c.name: count(_distinct(nodes, c.name), "value") for c in columns if c.kind == "one-hot"}
+    if few:
+        log.warning(f"{nodes.name}: text with few values, encoded one-hot: {_listed(few)}.")
+    if wordy := {c.name: count(len(c.words), "word") for c in columns if c.kind == "text"}:
+        log.warning(f"{nodes.name}: free text, encoded as TF-IDF: {_listed(wordy)}.")
+    if other := {c.name: count(_distinct(nodes, c.name), "value") for c in columns if c.kind == "ignored"}:
+        log.warning(f"{nodes.name}: ignored, as names or codes: {_listed(other)}; `one_hot` or `text` would use them.")
+
+
+def _distinct(nodes: Table, name: str) -> int:
+    return len(pc.unique(nodes.texts(name).drop_null()))
+
+
+def _listed(columns: Mapping[str, str]) -> str:
+    listed = [f"{name!r} ({what})" for name, what in list(columns.items())[:MOST_LISTED]]
+    more = len(columns) - len(listed)
+    return ", ".join(listed) + (f" and {count(more, 'more column')}" if more else "")
+
+
+def instructed(nodes: Table, one_hot: Sequence[str], text: Sequence[str]) -> list[Column]:
+    """The columns with instructions."""
+    columns = [Column(name, "one-hot") for name in one_hot]
+    for name in text:
+        vocabulary, idf = words.learn(nodes.texts(name).drop_null())
+        if not vocabulary:
+            raise DatasetError(f"{nodes.at(name)}: no word is in two cells, so there is no text to learn from.")
+        columns.append(Column(name, "text", "", vocabulary, idf))
+    return columns
