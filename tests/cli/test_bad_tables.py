@@ -73,7 +73,7 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "several cells": (
         {
             "nodes.csv": "id,label,age,born\n"
-            + "".join(f"n{i},x,{'old' if i < 5 else i},2000-{i}-01\n" for i in range(14))
+            + "".join(f"n{i},x,{'old' if i < 5 else i},2000-{i}-01\n" for i in range(14)),
             "edges.csv": "source,target\nn0,n1\n",
         },
         [
