@@ -14,6 +14,7 @@ from sphinx.application import Sphinx
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
 
+import diagrams  # noqa: E402
 import reference_pages  # noqa: E402
 
 import ngcn  # noqa: E402
@@ -65,8 +66,13 @@ def _skip_member(app: Sphinx, what: str, name: str, *rest: Any) -> bool | None:
     return True if re.fullmatch(r"set_\w+_request", name) else None
 
 
+def _generate(app: Sphinx) -> None:
+    reference_pages.write(HERE / "reference")
+    (HERE / "contributing" / "layers.svg").write_text(diagrams.layers(diagrams.contract()), encoding="utf-8")
+
+
 def setup(app: Sphinx) -> None:
     app.connect("autodoc-skip-member", _skip_member)
     app.connect("source-read", _only_text_outside)
     app.add_html_math_renderer("mathml", inline_renderers=(_math, None), block_renderers=(_math, None))
-    app.connect("builder-inited", lambda app: reference_pages.write(HERE / "reference"))
+    app.connect("builder-inited", _generate)

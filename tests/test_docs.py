@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import doctest
 import re
+import shlex
+import shutil
 import sys
 import tomllib
 from collections.abc import Iterator
@@ -13,8 +15,11 @@ from types import ModuleType
 
 import networkx
 import pytest
+import typer.main
+from typer.testing import CliRunner
 
 from ngcn import CLASSIFIERS, MODELS, RECIPES, load_dataset
+from ngcn.cli import app
 from ngcn.data import files
 
 ROOT = Path(__file__).parent.parent
@@ -23,11 +28,16 @@ DOCS = [
     page for page in (ROOT / "docs").rglob("*.md") if not str(page.relative_to(ROOT / "docs")).startswith(GENERATED)
 ]
 TEXTS = sorted([*ROOT.glob("*.md"), *DOCS])
-PAGES = [page for page in TEXTS if "```python" in page.read_text() and page.name != "own-data.md"]  # test_own_data.py
+PAGES = [page for page in TEXTS if re.search("```(python|sh)\n", page.read_text())]
 
 
-def blocks(page: Path, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)```", page.read_text(), flags=re.DOTALL)
+def blocks(page: Path, languages: str) -> list[tuple[str, str]]:
+    return re.findall(rf"```({languages})\n(.*?)```", page.read_text(), flags=re.DOTALL)
+
+
+def commands(block: str) -> list[list[str]]:
+    """The arguments of each `ngcn` in a block."""
+    return [shlex.split(line, comments=True)[1:] for line in block.splitlines() if line.startswith("ngcn ")]
 
 
 @pytest.fixture
@@ -44,12 +54,34 @@ def registries() -> Iterator[None]:
 
 @pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_python_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The Python and the commands of a page, from top to bottom, in a folder with the tables of the guides."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", sys.path.copy())
     (tmp_path / "docs").symlink_to(ROOT / "docs")
+    shutil.copytree(ROOT / "examples/town", "town")
     namespace: dict[str, object] = {}
-    for block in blocks(page, "python"):
-        exec(compile(block, str(page), "exec", dont_inherit=True), namespace)
+    for language, block in blocks(page, "python|sh"):
+        if language == "python":
+            exec(compile(block, str(page), "exec", dont_inherit=True), namespace)
+            continue
+        assert len(commands(block)) == len(block.splitlines()), "a block of another program is no sh"
+        for arguments in commands(block):
+            result = CliRunner().invoke(app, arguments)
+            assert result.exit_code == 0, f"{arguments}\n{result.output}"
+            if arguments[0] == "train" and page.name == "own-data.md":
+                facts = [fact for fact in result.stderr.splitlines() if fact.startswith(("300 nodes", "Labels:"))]
+                assert len(facts) == 2 and all(fact in page.read_text() for fact in facts), result.stderr
+
+
+@pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_that_are_not_run_are_commands(page: Path) -> None:
+    """Those that take hours, or need other files: their options exist."""
+    command = typer.main.get_command(app)
+    for _, block in blocks(page, ""):
+        for name, *arguments in commands(block):
+            if not name.startswith("-"):
+                command.commands[name].make_context(name, arguments)  # type: ignore[attr-defined]
 
 
 def test_every_public_name_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -67,7 +99,7 @@ def test_the_reader_of_the_page_reads_with_its_line(
     in_package: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     page = ROOT / "docs/guides/extend.md"
-    (code,) = (block for block in blocks(page, "python") if "def read_pajek" in block)
+    (code,) = (block for _, block in blocks(page, "python") if "def read_pajek" in block)
     monkeypatch.setattr(files, "READERS", dict(files.READERS))
     module = ModuleType("ngcn.data.pajek")
     exec(code, module.__dict__)
