@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from ngcn.report import write_report
     from ngcn.runs import Run, predict, train, train_seeds
     from ngcn.training import Batch, Recipe, Result, Selection, Step
+    from ngcn.tuning import CrossValidation, Tuned, cross_validate, tune
 
 _HOMES = {
     "ngcn.baselines": ("Baseline",),
@@ -56,6 +57,7 @@ _HOMES = {
     "ngcn.report": ("write_report",),
     "ngcn.runs": ("Run", "predict", "train", "train_seeds"),
     "ngcn.training": ("Batch", "Recipe", "Result", "Selection", "Step"),
+    "ngcn.tuning": ("CrossValidation", "Tuned", "cross_validate", "tune"),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
 

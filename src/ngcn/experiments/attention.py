@@ -6,8 +6,9 @@ import numpy as np
 
 from ngcn.experiments import noise
 from ngcn.experiments.cell import Cell, Plan
-from ngcn.experiments.section import Drawing, Figure, Part, Table, panels
+from ngcn.experiments.section import Figure, Part, Table
 from ngcn.experiments.store import Store
+from ngcn.figures import Drawing, panels
 from ngcn.text import percent
 
 TITLE = "Attention over scales"

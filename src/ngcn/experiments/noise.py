@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ngcn.experiments.cell import Cell, Plan, setup
-from ngcn.experiments.section import NOT_RUN, Drawing, Figure, Part, Runs, Table, draw_line, panels
+from ngcn.experiments.section import NOT_RUN, Figure, Part, Runs, Table, draw_line
 from ngcn.experiments.store import Store
+from ngcn.figures import Drawing, panels
 from ngcn.registry import title_of
 from ngcn.text import percent
 

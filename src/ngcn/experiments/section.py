@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from ngcn.experiments.cell import Cell, Outcome, Setup
 from ngcn.experiments.store import Store
+from ngcn.figures import COLORS, MARKERS, Drawing
 from ngcn.text import mean_std
 
 if TYPE_CHECKING:
     from rich.table import Table as Shown
 
 NOT_RUN = "–"
-Drawing = Any  # a matplotlib Figure; matplotlib is imported when something is drawn
-# Okabe and Ito's colours, which are safe for colour-blind readers
-COLORS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#000000")
-MARKERS = ("o", "s", "^", "D", "v", "P", "X")
 
 
 @dataclass(frozen=True)
@@ -153,15 +150,3 @@ def draw_line(panel: Any, points: Sequence[tuple[float, Runs]], number: int, lab
         x, y, std = zip(*((x, runs.test, runs.std) for x, runs in points), strict=True)
         style = {"color": COLORS[number], "marker": MARKERS[number], "capsize": 2, "linewidth": 1.5}
         panel.errorbar(x, y, std, label=label, **style)
-
-
-def panels(rows: int, columns: int, width: float = 3.4, height: float = 2.8, **more: Any) -> tuple[Drawing, Any]:
-    """A drawing with a grid of panels."""
-    from matplotlib.figure import Figure
-
-    drawing = Figure(figsize=(width * columns, height * rows), layout="constrained")
-    grid = drawing.subplots(rows, columns, squeeze=False, **more)
-    for panel in grid.flat:
-        panel.spines[["top", "right"]].set_visible(False)
-        panel.grid(alpha=0.25)
-    return drawing, grid

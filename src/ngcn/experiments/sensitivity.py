@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import product
 
 from ngcn.experiments.cell import CITATION, NETWORKS, REPLICAS, STEPS, Cell, Plan, setup
-from ngcn.experiments.section import COLORS, MARKERS, Drawing, Figure, Part, Runs, all_runs, chosen, draw_line, panels
+from ngcn.experiments.section import Figure, Part, Runs, all_runs, chosen, draw_line
 from ngcn.experiments.store import Store
+from ngcn.figures import COLORS, MARKERS, Drawing, panels
 from ngcn.registry import title_of
 from ngcn.text import dataset_title
 

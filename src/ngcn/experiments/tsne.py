@@ -7,8 +7,9 @@ from functools import partial
 import numpy as np
 
 from ngcn.experiments.cell import Cell, Outcome, Plan, setup
-from ngcn.experiments.section import COLORS, Drawing, Figure, Part, panels
+from ngcn.experiments.section import Figure, Part
 from ngcn.experiments.store import Store
+from ngcn.figures import COLORS, Drawing, panels
 from ngcn.graph import load_dataset
 
 TITLE = "The hidden layer"

@@ -1,0 +1,108 @@
+"""The study of Optuna: in memory, or in an SQLite file that several processes share."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ngcn.errors import ConfigError, RunError
+from ngcn.graph import Graph
+from ngcn.tuning.space import Space
+from ngcn.tuning.trials import trial_of
+
+WARM_UP = 40  # steps before a trial may be pruned
+FIRST = 8  # trials before any is pruned
+ALIVE, DEAD = 10, 60  # seconds between two signs of life of a trial; without any, it is taken to be killed
+
+
+def need_optuna() -> Any:
+    try:
+        import optuna
+    except ModuleNotFoundError:
+        raise ConfigError("tune needs Optuna: pip install 'ngcn[tune]'") from None
+    optuna.logging.set_verbosity(optuna.logging.ERROR)
+    return optuna
+
+
+def open_study(optuna: Any, folder: Path | None, space: Space, graph: Graph) -> Any:
+    """The study in the folder, or a new one."""
+    about = json.loads(json.dumps({"graph": graph.fingerprint(), **space.fixed}))
+    how = {
+        "direction": "maximize",
+        "pruner": optuna.pruners.MedianPruner(n_startup_trials=FIRST, n_warmup_steps=WARM_UP, n_min_trials=4),
+    }
+    if folder is None:
+        study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=space.base.seed), **how)
+        need_default(study, space)
+        return study
+    if folder.exists() and not folder.is_dir():
+        raise RunError(f"{folder} is a file; a search needs a folder.")
+    if folder.exists() and any(folder.iterdir()) and not (folder / "study.db").exists():
+        raise RunError(f"{folder} holds other files and no search; choose another folder.")
+    folder.mkdir(parents=True, exist_ok=True)
+    with _locked(folder):
+        try:
+            study = optuna.create_study(
+                storage=_storage(optuna, folder / "study.db"), study_name="ngcn", load_if_exists=True, **how
+            )
+            stored = study.user_attrs
+        except Exception as error:  # of Optuna, SQLAlchemy and SQLite
+            raise RunError(f"{folder / 'study.db'} cannot be read as a study; choose another folder.") from error
+        for name in sorted({*stored, *about}) if stored else ():
+            if stored.get(name) != about.get(name):
+                what = "another graph" if name == "graph" else f"{name} = {stored.get(name)!r}, not {about.get(name)!r}"
+                raise RunError(f"{folder} holds a search with {what}; repeat its settings, or choose another folder.")
+        for name, value in about.items():
+            study.set_user_attr(name, value)
+        study.sampler = optuna.samplers.TPESampler(seed=(space.base.seed + len(study.trials)) % 2**32)
+        need_default(study, space)
+    return study
+
+
+def _storage(optuna: Any, path: Path) -> Any:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", optuna.exceptions.ExperimentalWarning)  # signs of life are experimental
+        return optuna.storages.RDBStorage(
+            f"sqlite:///{path.absolute()}",
+            engine_kwargs={"connect_args": {"timeout": DEAD}},
+            heartbeat_interval=ALIVE,
+            grace_period=DEAD,
+        )
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    """Only one process at a time starts a study."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        with suppress(OSError):  # a file system without locks
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def need_default(study: Any, space: Space) -> None:
+    """The first trial has the default settings; again, if it was killed."""
+    trials = [trial_of(trial) for trial in study.get_trials(deepcopy=False)]
+    if not any(trial.is_default and (trial.state != "failed" or trial.error) for trial in trials):
+        study.enqueue_trial(space.default(), user_attrs={"default": True})
+
+
+def importance_of(optuna: Any, study: Any) -> dict[str, float]:
+    """The share of the variance of the score that each setting explains; empty with too few trials."""
+    if sum(trial.state.name == "COMPLETE" for trial in study.get_trials(deepcopy=False)) < FIRST:
+        return {}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
+            return dict(optuna.importance.get_paramimportance_ofs(study, evaluator=evaluator))
+        except (RuntimeError, ValueError):  # all scores are equal
+            return {}

@@ -1,0 +1,172 @@
+"""`tune`: search for settings with Optuna. The study is an SQLite file, which several processes may share.
+
+DIR/study.db                   all trials
+DIR/config.yaml                the best settings so far, for `ngcn train --config`
+DIR/history.svg, .png          the score of every trial
+DIR/importance.svg, .png       how much each setting matters
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+import torch
+
+from ngcn import checks
+from ngcn.errors import GraphError, NGCNError, TrainingError
+from ngcn.files import write_text
+from ngcn.graph import Graph, need_graph
+from ngcn.ops.threads import threads_as_before
+from ngcn.runs.signals import Interrupted, handled_by
+from ngcn.scoring import merit, metric_of
+from ngcn.training import Step, fit
+from ngcn.tuning.figures import write_figures
+from ngcn.tuning.space import Space
+from ngcn.tuning.storage import importance_of, need_default, need_optuna, open_study
+from ngcn.tuning.trials import Tuned, trial_of
+
+MINUTES = 10.0  # of a search, unless it is told when to stop
+RUNGS = (10, 20, 40, 80, 160, 320, 640)  # the steps at which trials are compared
+TIE = 1e-6  # how much the loss counts beside the score: trials with the same score are ranked by it
+
+
+def tune(
+    graph: Graph,
+    fixed: Mapping[str, Any] | None = None,
+    *,
+    folder: Path | str | None = None,
+    trials: int | None = None,
+    minutes: float | None = None,
+    threads: int | None = None,
+    on_trial: Callable[[Tuned], None] | None = None,
+) -> Tuned:
+    """Search for settings that are better than the default: recipe, model, towers, hidden units, dropout, L2 penalty
+    and learning rate.
+
+    A trial trains with some settings. Each half of the validation nodes is scored with the steps, the weights of towers
+    and the calibration that the other half chooses. The first trial has the default settings. Trials that fall behind
+    are stopped early. Test nodes are not used.
+
+    Args:
+        graph: the graph, with training and validation nodes.
+        fixed: settings of :class:`Config` that all trials have, and which are not searched, such as
+            ``{"metric": "macro_f1", "model": "ngcn"}``.
+        folder: where the study is stored. A search continues the study in it; several processes may share it.
+        trials: stop when the study has this many trials.
+        minutes: stop after so many minutes; 10 if neither is given.
+        threads: the number of cores that a training uses.
+        on_trial: called before the first and after each trial with what is known so far.
+
+    Example:
+        >>> from ngcn import load_dataset
+        >>> found = tune(load_dataset("cora"), {"steps": 5, "model": "ngcn"}, trials=2)
+        >>> found.trials[0].is_default, found.best.score >= found.default.score, found.config.model
+        (True, True, 'ngcn')
+    """
+    need_graph(graph)
+    space, optuna = Space(graph, fixed or {}), need_optuna()
+    if not graph.train.any() or graph.val.sum() < 2:
+        raise GraphError(f"The graph {graph.name!r} needs training nodes, and two validation nodes or more.")
+    graph = graph.with_split(graph.train, graph.val, np.zeros(graph.nodes, bool))
+    most = None if trials is None else checks.whole(1)("trials", trials)
+    if trials is None and minutes is None:
+        minutes = MINUTES
+    deadline = None if minutes is None else time.monotonic() + 60 * checks.positive("minutes", minutes)
+    path = None if folder is None else Path(folder)
+    metric = space.base.metric or metric_of(graph.multilabel)
+    study = open_study(optuna, path, space, graph)
+
+    def so_far() -> Tuned:
+        return Tuned(tuple(map(trial_of, study.get_trials(deepcopy=False))), metric, int(graph.val.sum()), space)
+
+    def after_trial(_: Any, trial: Any) -> None:
+        found = so_far()
+        last = found.trials[trial.number]
+        if last.is_default and last.error:
+            raise TrainingError(f"The default settings cannot be trained: {last.error}")
+        if path and last.state == "complete" and last.number == found.best.number:
+            write_text(path / "config.yaml", found.config.to_yaml())
+        need_default(study, space)
+        if on_trial:
+            on_trial(found)
+        if most and found.ended >= most:
+            study.stop()
+
+    with threads_as_before(), _stopped_by(deadline, path) as check:
+
+        def objective(trial: Any) -> float:
+            return _train(optuna, trial, space, graph, metric, lambda: check(so_far))
+
+        if threads:
+            torch.set_num_threads(checks.whole(1)("threads", threads))
+        if on_trial:
+            on_trial(so_far())
+        if not most or so_far().ended < most:
+            study.optimize(
+                objective,
+                timeout=None if deadline is None else deadline - time.monotonic(),
+                catch=(NGCNError, MemoryError, _OutOfTimeError),
+                callbacks=[after_trial],
+            )
+    found = so_far()
+    if path:
+        write_text(path / "config.yaml", found.config.to_yaml())
+        write_figures(found, importance_of(optuna, study), path)
+    return found
+
+
+class _OutOfTimeError(Exception):
+    """The search ends before a trial does."""
+
+
+def _train(optuna: Any, trial: Any, space: Space, graph: Graph, metric: str, check: Callable[[], None]) -> float:
+    """Train with the settings of a trial, and return what Optuna maximises."""
+    begun, settings = time.monotonic(), space.settings(trial)
+    trial.set_user_attr("settings", settings)
+
+    def on_step(step: Step) -> None:
+        check()
+        if step.step in RUNGS:
+            trial.report(merit(metric, step.best_val), step.step)
+            if trial.should_prune() and "default" not in trial.user_attrs:
+                trial.set_user_attr("seconds", time.monotonic() - begun)
+                raise optuna.TrialPruned
+
+    try:
+        config = space.config(settings)
+        result = fit(graph, config, config.seed, on_step=on_step)
+    except NGCNError as error:
+        trial.set_user_attr("error", str(error))
+        raise
+    score, loss = result.held_out_scores[metric], result.held_out_scores["loss"]
+    for name, value in (("score", score), ("loss", loss), ("seconds", time.monotonic() - begun)):
+        trial.set_user_attr(name, value)
+    return merit(metric, score) - TIE * loss
+
+
+@contextmanager
+def _stopped_by(deadline: float | None, folder: Path | None) -> Iterator[Callable[[Callable[[], Tuned]], None]]:
+    """Yields a function to call after every step. It raises an exception after a signal, and after the deadline; but
+    the trial of the default settings may end."""
+    received: list[int] = []
+
+    def receive(signum: int, frame: FrameType | None) -> None:
+        if received:  # the second one: stop at once
+            raise KeyboardInterrupt
+        received.append(signum)
+
+    def check(so_far: Callable[[], Tuned]) -> None:
+        if received:
+            remedy = "the same command continues the search" if folder else ""
+            raise Interrupted(received[0], remedy)
+        if deadline and time.monotonic() > deadline and so_far().default:
+            raise _OutOfTimeError
+
+    with handled_by(receive):
+        yield check

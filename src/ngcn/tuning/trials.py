@@ -1,0 +1,106 @@
+"""`Tuned`: the trials of a search, and the best of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ngcn.config import Config
+from ngcn.errors import TrainingError
+from ngcn.text import METRICS, percent, score_text
+from ngcn.tuning.space import Space
+
+STATES = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running", "WAITING": "waiting"}
+SHARES = ("accuracy", "balanced_accuracy", "micro_f1", "macro_f1")  # scores with about the error of a share
+
+
+class Trial(NamedTuple):
+    """A trial of a search: ``state`` is complete, pruned, failed, running or waiting."""
+
+    number: int
+    state: str
+    settings: dict[str, Any]
+    score: float | None  # on the held-out validation nodes
+    loss: float | None
+    seconds: float | None
+    is_default: bool
+    error: str  # why it failed
+    value: float | None  # the score, ties broken by the loss; more is better
+
+
+@dataclass(frozen=True)
+class Tuned:
+    """What :func:`tune` found.
+
+    Attributes:
+        trials: all of them; each has a number, a state, its settings, its score and its loss.
+        metric: the name of the score.
+        nodes: the number of validation nodes that were scored.
+    """
+
+    trials: tuple[Trial, ...]
+    metric: str
+    nodes: int
+    space: Space
+
+    @cached_property
+    def best(self) -> Trial:
+        """The trial with the best score; of several, the one with the lowest loss."""
+        finished = [trial for trial in self.trials if trial.state == "complete" and trial.value is not None]
+        if not finished:
+            raise TrainingError("No trial is complete yet; search for longer, with `minutes` or `trials`.")
+        return max(finished, key=lambda trial: trial.value or 0.0)
+
+    @property
+    def ended(self) -> int:
+        """How many trials have ended."""
+        return sum(trial.state in ("complete", "pruned", "failed") for trial in self.trials)
+
+    @property
+    def default(self) -> Trial | None:
+        """The trial of the default settings."""
+        return next((trial for trial in self.trials if trial.is_default and trial.state == "complete"), None)
+
+    @property
+    def config(self) -> Config:
+        """The best settings."""
+        return self.space.config(self.best.settings)
+
+    @property
+    def standard_error(self) -> float | None:
+        """Of the best score; differences of this size may be luck. None for scores that are no shares of the nodes."""
+        share = self.best.score
+        return (share * (1 - share) / self.nodes) ** 0.5 if self.metric in SHARES and share is not None else None
+
+    def __str__(self) -> str:
+        best, default, metric = self.best, self.default, METRICS[self.metric].lower()
+        ours = score_text(self.metric, best.score or 0.0)
+        theirs = "not known yet" if default is None else score_text(self.metric, default.score or 0.0)
+        if default is None or (best.score != default.score):
+            text = f"Best: trial {best.number}, held-out {metric} {ours}; default {theirs}."
+        elif best.loss == default.loss:
+            text = f"No settings were found that are better than the default: held-out {metric} {theirs}."
+        else:
+            text = (
+                f"No settings were found with a better held-out {metric} than the default, {theirs}; those of trial "
+                f"{best.number} have the same and a lower loss, {best.loss:.3f} in place of {default.loss:.3f}."
+            )
+        if self.standard_error is None:
+            return text
+        return f"{text} The standard error of these scores is {percent(self.standard_error, 1)} ({self.nodes:,} nodes)."
+
+
+def trial_of(trial: Any) -> Trial:
+    about = trial.user_attrs
+    return Trial(
+        number=trial.number,
+        state=STATES[trial.state.name],
+        settings=about.get("settings", {}),
+        score=about.get("score"),
+        loss=about.get("loss"),
+        seconds=about.get("seconds"),
+        is_default="default" in about,
+        error=about.get("error", ""),
+        value=trial.value if trial.state.name == "COMPLETE" else None,
+    )
