@@ -20,6 +20,7 @@ from ngcn.registry import RECIPES, SHARED
 GROUPS = {
     "Graphs": ("Graph", "load_dataset", "knn_graph", "READERS"),
     "Training": ("Config", "train", "train_seeds", "Run", "Ray", "predict", "Result", "Step"),
+    "Settings": ("tune", "Tuned", "cross_validate", "CrossValidation"),
     "Models": ("Model", "NGCNClassifier", "explain_node", "write_report", "export_torch"),
     "Networks": ("Network", "build_network", "GCN", "SAGE", "EachTower", "PyG", "Classifier"),
     "Operators": ("normalize", "Operator", "Power", "Features"),

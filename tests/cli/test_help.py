@@ -13,7 +13,7 @@ from ngcn.checks import not_negative
 from ngcn.cli import train
 
 Ngcn = Callable[..., Result]
-VERBS = ["train", "evaluate", "predict", "explain", "report", "export", "reproduce", "datasets"]
+VERBS = ["train", "tune", "evaluate", "predict", "explain", "report", "export", "reproduce", "datasets"]
 
 
 def test_help_lists_every_command_and_option(ngcn: Ngcn) -> None:

@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ngcn import __version__
-from ngcn.cli import datasets, evaluate, explain, export, predict, report, reproduce, train
+from ngcn.cli import datasets, evaluate, explain, export, predict, report, reproduce, train, tune
 from ngcn.cli._errors import Verbs
 
 app = typer.Typer(
@@ -17,6 +17,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command("train")(train.train)
+app.command("tune")(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)
 app.command("explain")(explain.explain)

@@ -35,7 +35,7 @@ class Space:
 
     Example:
         >>> from ngcn import load_dataset
-        >>> Space(load_dataset("cora"), {"model": "ngcn", "hidden": 16}).default()
+        >>> Space(load_dataset("cora"), {"model": "ngcn", "hidden": 16}).starts()[0]
         {'recipe': 'standard', 'powers': '0,1,2,3,4,5', 'replicas': 4, 'dropout': 0.5, 'l2': 1e-05, 'lr': 0.01}
     """
 
@@ -59,9 +59,17 @@ class Space:
         if not self.towers or "mix" in fixed:
             self.models = (self.base.model,)
 
-    def default(self) -> dict[str, Any]:
-        """The default settings, as parameters of a trial."""
-        base, skipped = self.base, {"powers" if self.base.model == "mixed" else "mix", *self.fixed}
+    def starts(self) -> list[dict[str, Any]]:
+        """The parameters of the first trials: the default settings, then those of other recipes and models."""
+        bases = [self.base]
+        bases += [Config(**{**self.fixed, "recipe": name}) for name in self.recipes if "recipe" not in self.fixed]
+        bases += [Config(**{**self.fixed, "model": name}) for name in self.models if "model" not in self.fixed]
+        found = [self._parameters(base) for base in bases if base.model in self.models and base.recipe in self.recipes]
+        return [start for place, start in enumerate(found) if start not in found[:place]]
+
+    def _parameters(self, base: Config) -> dict[str, Any]:
+        """The settings of a config, as parameters of a trial."""
+        skipped = {"powers" if base.model == "mixed" else "mix", *self.fixed}
         values = {name: getattr(base, name) for name in SEARCHED}
         values |= {"mix": " ".join(base.mix or ()), "powers": ",".join(map(str, base.powers))}
         if not self.towers:

@@ -51,15 +51,14 @@ def open_study(optuna: Any, folder: Path | None, space: Space, graph: Graph) -> 
             study = optuna.create_study(
                 storage=_storage(optuna, folder / "study.db"), study_name="ngcn", load_if_exists=True, **how
             )
-            stored = study.user_attrs
+            stored = study.user_attrs.get("about", about)
         except Exception as error:  # of Optuna, SQLAlchemy and SQLite
             raise RunError(f"{folder / 'study.db'} cannot be read as a study; choose another folder.") from error
-        for name in sorted({*stored, *about}) if stored else ():
+        for name in sorted({*stored, *about}):
             if stored.get(name) != about.get(name):
                 what = "another graph" if name == "graph" else f"{name} = {stored.get(name)!r}, not {about.get(name)!r}"
                 raise RunError(f"{folder} holds a search with {what}; repeat its settings, or choose another folder.")
-        for name, value in about.items():
-            study.set_user_attr(name, value)
+        study.set_user_attr("about", about)
         study.sampler = optuna.samplers.TPESampler(seed=(space.base.seed + len(study.trials)) % 2**32)
         need_default(study, space)
     return study
@@ -89,10 +88,13 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def need_default(study: Any, space: Space) -> None:
-    """The first trial has the default settings; again, if it was killed."""
+    """The first trial has the default settings; again, if it was killed. Those of other recipes and models follow."""
     trials = [trial_of(trial) for trial in study.get_trials(deepcopy=False)]
+    default, *others = space.starts()
     if not any(trial.is_default and (trial.state != "failed" or trial.error) for trial in trials):
-        study.enqueue_trial(space.default(), user_attrs={"default": True})
+        study.enqueue_trial(default, user_attrs={"default": True})
+    for start in others if not trials else ():
+        study.enqueue_trial(start)
 
 
 def importance_of(optuna: Any, study: Any) -> dict[str, float]:
@@ -103,6 +105,6 @@ def importance_of(optuna: Any, study: Any) -> dict[str, float]:
         warnings.simplefilter("ignore")
         try:
             evaluator = optuna.importance.FanovaImportanceEvaluator(seed=0)
-            return dict(optuna.importance.get_paramimportance_ofs(study, evaluator=evaluator))
+            return dict(optuna.importance.get_param_importances(study, evaluator=evaluator))
         except (RuntimeError, ValueError):  # all scores are equal
             return {}

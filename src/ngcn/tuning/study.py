@@ -29,11 +29,13 @@ from ngcn.training import Step, fit
 from ngcn.tuning.figures import write_figures
 from ngcn.tuning.space import Space
 from ngcn.tuning.storage import importance_of, need_default, need_optuna, open_study
-from ngcn.tuning.trials import Tuned, trial_of
+from ngcn.tuning.trials import STATES, Tuned, trial_of
 
 MINUTES = 10.0  # of a search, unless it is told when to stop
 RUNGS = (10, 20, 40, 80, 160, 320, 640)  # the steps at which trials are compared
+SLOWER = 5  # times as long as the default: such a trial is pruned
 TIE = 1e-6  # how much the loss counts beside the score: trials with the same score are ranked by it
+Check = Callable[[Callable[[], Tuned]], None]
 
 
 def tune(
@@ -50,8 +52,8 @@ def tune(
     and learning rate.
 
     A trial trains with some settings. Each half of the validation nodes is scored with the steps, the weights of towers
-    and the calibration that the other half chooses. The first trial has the default settings. Trials that fall behind
-    are stopped early. Test nodes are not used.
+    and the calibration that the other half chooses. The first trial has the default settings. Trials that fall behind,
+    or take much longer than the default, are stopped early. Test nodes are not used.
 
     Args:
         graph: the graph, with training and validation nodes.
@@ -83,11 +85,12 @@ def tune(
     study = open_study(optuna, path, space, graph)
 
     def so_far() -> Tuned:
-        return Tuned(tuple(map(trial_of, study.get_trials(deepcopy=False))), metric, int(graph.val.sum()), space)
+        started = tuple(trial_of(trial) for trial in study.get_trials(deepcopy=False) if trial.state.name in STATES)
+        return Tuned(started, metric, int(graph.val.sum()), space)
 
     def after_trial(_: Any, trial: Any) -> None:
         found = so_far()
-        last = found.trials[trial.number]
+        last = trial_of(trial)
         if last.is_default and last.error:
             raise TrainingError(f"The default settings cannot be trained: {last.error}")
         if path and last.state == "complete" and last.number == found.best.number:
@@ -101,7 +104,7 @@ def tune(
     with threads_as_before(), _stopped_by(deadline, path) as check:
 
         def objective(trial: Any) -> float:
-            return _train(optuna, trial, space, graph, metric, lambda: check(so_far))
+            return _train(optuna, trial, space, graph, so_far, check)
 
         if threads:
             torch.set_num_threads(checks.whole(1)("threads", threads))
@@ -110,7 +113,7 @@ def tune(
         if not most or so_far().ended < most:
             study.optimize(
                 objective,
-                timeout=None if deadline is None else deadline - time.monotonic(),
+                timeout=None if deadline is None else max(0.1, deadline - time.monotonic()),
                 catch=(NGCNError, MemoryError, _OutOfTimeError),
                 callbacks=[after_trial],
             )
@@ -125,33 +128,36 @@ class _OutOfTimeError(Exception):
     """The search ends before a trial does."""
 
 
-def _train(optuna: Any, trial: Any, space: Space, graph: Graph, metric: str, check: Callable[[], None]) -> float:
+def _train(optuna: Any, trial: Any, space: Space, graph: Graph, so_far: Callable[[], Tuned], check: Check) -> float:
     """Train with the settings of a trial, and return what Optuna maximises."""
-    begun, settings = time.monotonic(), space.settings(trial)
+    begun, settings, metric = time.monotonic(), space.settings(trial), so_far().metric
     trial.set_user_attr("settings", settings)
 
     def on_step(step: Step) -> None:
-        check()
-        if step.step in RUNGS:
-            trial.report(merit(metric, step.best_val), step.step)
-            if trial.should_prune() and "default" not in trial.user_attrs:
-                trial.set_user_attr("seconds", time.monotonic() - begun)
-                raise optuna.TrialPruned
+        check(so_far)
+        if step.step not in RUNGS or "default" in trial.user_attrs:
+            return
+        trial.report(merit(metric, step.best_val), step.step)
+        default, seconds = so_far().default, time.monotonic() - begun
+        if trial.should_prune() or (default and seconds > SLOWER * (default.seconds or seconds)):
+            trial.set_user_attr("seconds", seconds)
+            raise optuna.TrialPruned
 
     try:
         config = space.config(settings)
-        result = fit(graph, config, config.seed, on_step=on_step)
+        found = fit(graph, config, config.seed, on_step=on_step).held_out_scores
+        if metric not in found:
+            raise TrainingError(f"{metric} is not defined on the validation nodes; choose another metric.")
     except NGCNError as error:
         trial.set_user_attr("error", str(error))
         raise
-    score, loss = result.held_out_scores[metric], result.held_out_scores["loss"]
-    for name, value in (("score", score), ("loss", loss), ("seconds", time.monotonic() - begun)):
+    for name, value in (("score", found[metric]), ("loss", found["loss"]), ("seconds", time.monotonic() - begun)):
         trial.set_user_attr(name, value)
-    return merit(metric, score) - TIE * loss
+    return merit(metric, found[metric]) - TIE * found["loss"]
 
 
 @contextmanager
-def _stopped_by(deadline: float | None, folder: Path | None) -> Iterator[Callable[[Callable[[], Tuned]], None]]:
+def _stopped_by(deadline: float | None, folder: Path | None) -> Iterator[Check]:
     """Yields a function to call after every step. It raises an exception after a signal, and after the deadline; but
     the trial of the default settings may end."""
     received: list[int] = []

@@ -11,12 +11,12 @@ from ngcn.errors import TrainingError
 from ngcn.text import METRICS, percent, score_text
 from ngcn.tuning.space import Space
 
-STATES = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running", "WAITING": "waiting"}
+STATES = {"COMPLETE": "complete", "PRUNED": "pruned", "FAIL": "failed", "RUNNING": "running"}
 SHARES = ("accuracy", "balanced_accuracy", "micro_f1", "macro_f1")  # scores with about the error of a share
 
 
 class Trial(NamedTuple):
-    """A trial of a search: ``state`` is complete, pruned, failed, running or waiting."""
+    """A trial of a search: ``state`` is complete, pruned, failed or running."""
 
     number: int
     state: str
@@ -34,7 +34,7 @@ class Tuned:
     """What :func:`tune` found.
 
     Attributes:
-        trials: all of them; each has a number, a state, its settings, its score and its loss.
+        trials: all that have begun; each has a number, a state, its settings, its score and its loss.
         metric: the name of the score.
         nodes: the number of validation nodes that were scored.
     """
@@ -95,7 +95,7 @@ def trial_of(trial: Any) -> Trial:
     about = trial.user_attrs
     return Trial(
         number=trial.number,
-        state=STATES[trial.state.name],
+        state=STATES.get(trial.state.name, "waiting"),
         settings=about.get("settings", {}),
         score=about.get("score"),
         loss=about.get("loss"),

@@ -1,0 +1,178 @@
+"""`ngcn tune`: search for settings that are better than the default."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from inspect import Parameter, Signature, signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
+
+import typer
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from ngcn.cli import _screen
+from ngcn.cli.train import _GRAPH, _given, _option, _parameter
+from ngcn.config import Config
+from ngcn.data.catalog import check_exists
+from ngcn.errors import ConfigError
+from ngcn.text import METRICS, score_text
+
+if TYPE_CHECKING:
+    from ngcn.tuning.trials import Trial, Tuned
+
+SHOWN = 5  # trials in the table, the best ones
+SETTINGS = {"recipe": "Recipe", "model": "Model", "towers": "Towers", "replicas": "r", "hidden": "Hidden"}
+SETTINGS |= {"dropout": "Dropout", "l2": "L2", "lr": "lr"}
+
+
+def tune(
+    *,
+    nodes: Annotated[str | None, _option("--nodes", "A table of nodes, in place of GRAPH.", panel="Data")] = None,
+    out: Annotated[
+        Path | None, _option("--out", "The folder of the search. One that exists is continued.", "tuned/GRAPH")
+    ] = None,
+    trials: Annotated[int | None, _option("--trials", "Stop when the search has this many trials.", min=1)] = None,
+    minutes: Annotated[
+        float | None, _option("--minutes", "Stop after so many minutes.", "10, without --trials")
+    ] = None,
+    threads: Annotated[int | None, _option("--threads", "Cores to use.", "all", min=1)] = None,
+    as_json: Annotated[bool, _option("--json", "Print one JSON object on stdout and nothing else.")] = False,
+    **options: Any,
+) -> None:
+    """Search for better settings than the default, and write them to a config file for [bold]ngcn train[/bold].
+
+    A trial trains with other settings: recipe, model, towers, hidden units, dropout, L2 penalty, learning rate.
+    A setting that is given here is not searched. Each half of the validation nodes is scored with what the other half
+    chooses; test nodes are not used.
+
+    A search that was stopped or killed continues with the same command. Several processes may share a folder.
+
+    Example: [bold]ngcn tune cora --minutes 10[/bold]
+    """
+    given = _given(nodes, options)
+    if "dataset" not in given:
+        raise ConfigError("Name a dataset, such as `ngcn tune cora`, or a folder of your own.")
+    settings = Config(**given)
+    check_exists(settings.dataset)
+    folder = out or Path("tuned") / settings.graph_name
+    with _screen.busy("Loading torch"):
+        from ngcn.runs import load_graph
+        from ngcn.tuning import tune as search
+
+    with _screen.busy(f"Loading {settings.graph_name}"):
+        graph = load_graph(settings)
+    how: dict[str, Any] = {"folder": folder, "trials": trials, "minutes": minutes, "threads": threads}
+    with _progress(minutes, trials) as on_trial:
+        found = search(graph, given, **how, on_trial=on_trial)
+    if as_json:
+        print(json.dumps(_summary(found, folder), allow_nan=False))
+        return
+    console = _screen.Console()
+    console.print(_table(found, None))
+    console.print(str(found), soft_wrap=True)
+    console.print("Train with them:", Text(f"ngcn train --config {folder / 'config.yaml'}", "bold"), soft_wrap=True)
+
+
+_OF_SEARCH = [p for p in signature(tune, eval_str=True).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+
+
+def _signature() -> Signature:
+    """The parameters of `ngcn tune`: a graph, the settings of `Config` but seeds, and the options of the search."""
+    kinds = get_type_hints(Config)
+    order = ("Data", "Model", "Training")
+    settings = sorted(fields(Config), key=lambda setting: order.index(setting.metadata["panel"]))
+    graph = Annotated[str | None, typer.Argument(metavar="GRAPH", help=_GRAPH)]
+    return Signature(
+        [
+            Parameter("dataset", Parameter.KEYWORD_ONLY, default=None, annotation=graph),
+            *_OF_SEARCH,
+            *(_parameter(s, kinds[s.name]) for s in settings if s.name not in ("dataset", "seeds", "settings")),
+        ]
+    )
+
+
+tune.__signature__ = _signature()  # type: ignore[attr-defined]
+
+
+@contextmanager
+def _progress(minutes: float | None, trials: int | None) -> Iterator[Callable[[Tuned], None]]:
+    """A live table, or a line for each trial without a terminal."""
+    from ngcn.tuning.study import MINUTES
+
+    begun, console = time.monotonic(), _screen.Console(stderr=True)
+    if minutes is None and trials is None:
+        minutes = MINUTES
+    latest: list[Tuned] = []
+
+    def show() -> Table | Text:
+        left = None if minutes is None else max(0.0, 60 * minutes - (time.monotonic() - begun))
+        return _table(latest[-1], left, trials) if latest else Text("Starting ...")
+
+    def on_trial(found: Tuned) -> None:
+        if latest and not console.is_terminal:
+            ended = [trial for trial in found.trials if trial not in latest[-1].trials and trial.seconds is not None]
+            for trial in ended:
+                _screen.note(f"Trial {trial.number}: {' '.join(_row(trial, found)[1:])}")
+        latest[:] = [found]
+
+    with Live(get_renderable=show, console=console, refresh_per_second=2, transient=True) as live:
+        if not console.is_terminal:
+            live.stop()
+        yield on_trial
+
+
+def _table(found: Tuned, left: float | None, most: int | None = None) -> Table:
+    """The best trials and the default; with the time left, those that are running, too."""
+    title = f"{found.ended}{f' of {most}' if most else ''} trials"
+    if left is not None:
+        title += f", {int(left) // 60}:{int(left) % 60:02d} left"
+    score = f"Held-out {METRICS[found.metric].lower()}"
+    table = Table("Trial", *_screen.right(score, "Loss"), *list(SETTINGS.values())[:3], title=title)
+    for name in (*list(SETTINGS.values())[3:], "Time"):
+        table.add_column(name, justify="right")
+    complete = sorted((t for t in found.trials if t.value is not None), key=lambda t: -(t.value or 0.0))
+    shown = complete[:SHOWN]
+    if found.default and found.default not in shown:
+        shown.append(found.default)
+    for place, trial in enumerate(shown):
+        table.add_row(*_row(trial, found), style="bold" if place == 0 else None)
+    if left is not None:
+        table.add_section()
+        for trial in found.trials:
+            if trial.state == "running":
+                table.add_row(*_row(trial, found), style="dim")
+    return table
+
+
+def _row(trial: Trial, found: Tuned) -> list[str]:
+    config = found.space.base if not trial.settings else found.space.config(trial.settings)
+    towers = " + ".join(part.replace(":", " ") for part in config.mix) if config.mix else config.powers_text()
+    values = {"towers": towers, **{name: getattr(config, name) for name in SETTINGS if name != "towers"}}
+    score = trial.state if trial.score is None else score_text(found.metric, trial.score)
+    texts = [f"{values[name]:g}" if isinstance(values[name], float) else str(values[name]) for name in SETTINGS]
+    loss = "" if trial.loss is None else f"{trial.loss:.3f}"
+    number = f"{trial.number}{' (default)' if trial.is_default else ''}"
+    return [number, score, loss, *texts, "" if trial.seconds is None else f"{trial.seconds:.0f} s"]
+
+
+def _summary(found: Tuned, folder: Path) -> dict[str, Any]:
+    default = found.default
+    return {
+        "metric": found.metric,
+        "best": _shown(found.best),
+        "default": default and _shown(default),
+        "standard_error": found.standard_error,
+        "trials": {state: sum(t.state == state for t in found.trials) for state in ("complete", "pruned", "failed")},
+        "config": found.config.to_dict(),
+        "folder": str(folder),
+    }
+
+
+def _shown(trial: Trial) -> dict[str, Any]:
+    return {name: getattr(trial, name) for name in ("number", "score", "loss", "seconds", "settings")}
