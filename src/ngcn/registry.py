@@ -200,6 +200,8 @@ RECIPES: dict[str, RecipeSpec] = {
     ),
 }
 
+LOGS = ("tensorboard",)  # where `ngcn train --log` writes every step
+
 ALIASES: dict[str, Mapping[str, str]] = {"gcn-kipf": {"model": "gcn", "recipe": "kipf"}}  # other names of models
 
 

@@ -23,7 +23,7 @@ from ngcn.text import plain, shorten
 USER_ERROR = 2
 WRAPPED = "[]'\""  # around a value in Python, not in an option
 SETTINGS = {f.name for f in fields(Config)}  # options of ngcn train
-OPTIONS = SETTINGS | {"nodes", "out", "resume", "threads", "jobs", "results", "minutes", "trials"}
+OPTIONS = SETTINGS | {"nodes", "out", "resume", "threads", "jobs", "results", "minutes", "trials", "log"}
 
 
 class Verbs(TyperGroup):

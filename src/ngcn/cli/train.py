@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
+from ngcn.checks import choice
 from ngcn.cli import _screen
 from ngcn.cli._errors import check_unfinished
 from ngcn.config import Config
 from ngcn.data.catalog import DATASETS, check_exists
 from ngcn.errors import ConfigError
-from ngcn.registry import DEFAULT_MODEL, SHARED, network_names
+from ngcn.registry import DEFAULT_MODEL, LOGS, SHARED, network_names
 from ngcn.yaml_file import parse_value, read_yaml
 
 if TYPE_CHECKING:
@@ -80,6 +81,7 @@ def train(
     out: Annotated[Path | None, _option("--out", "The run folder.", "runs/DATASET-MODEL-...")] = None,
     resume: Annotated[bool, _option("--resume", "Continue the run in the run folder with its settings.")] = False,
     threads: Annotated[int | None, _option("--threads", "Cores to use.", "all", min=1)] = None,
+    log: Annotated[str | None, _option("--log", "Where to write every step: tensorboard.")] = None,
     as_json: Annotated[bool, _option("--json", "Print one JSON object on stdout and nothing else.")] = False,
     **options: Any,
 ) -> None:
@@ -92,6 +94,8 @@ def train(
     given = _given(nodes, options)
     settings = _settings(given, config, out, resume)
     check_exists(settings.dataset)
+    if log:
+        choice(LOGS)("log", log)
     if out and not resume:
         check_unfinished(out)
     with _screen.busy("Loading torch"):
@@ -111,7 +115,7 @@ def train(
         _screen.note(str(facts(graph)))
     _warn(graph, settings)
     with _screen.progress(settings) as on_progress:
-        run = train_seeds(graph, settings, out, resume=resume, threads=threads, on_progress=on_progress)
+        run = train_seeds(graph, settings, out, resume=resume, threads=threads, log=log, on_progress=on_progress)
     if as_json:
         _screen.divergence(run)
         print(json.dumps(run.summary(), allow_nan=False))

@@ -24,6 +24,7 @@ from ngcn.errors import ConfigError, GraphError, RunError
 from ngcn.graph import Graph, need_graph
 from ngcn.nn import Network
 from ngcn.ops.threads import threads_as_before
+from ngcn.runs.logs import check_log, logging_to
 from ngcn.runs.run import Run, default_folder
 from ngcn.runs.signals import Interrupted, Signals, deaf_to_signals
 from ngcn.training import Result, Step, fit, for_network, majority, regression, warning_of
@@ -98,6 +99,7 @@ def train_seeds(
     *,
     resume: bool = False,
     threads: int | None = None,
+    log: str | None = None,
     on_progress: Callable[[np.ndarray], None] | None = None,
 ) -> Run:
     """Train all seeds of ``config`` into a run folder. Finished seeds are skipped, unfinished ones are continued.
@@ -106,10 +108,12 @@ def train_seeds(
         folder: the run folder; ``runs/<name of the run>`` if None.
         resume: continue the run in ``folder``.
         threads: the number of cores; all if None. One seed uses all of them, several seeds use one core each.
+        log: ``tensorboard`` writes losses and scores of every step to the folder tensorboard in the run folder.
         on_progress: called several times a second with a row per seed: step, best step, its validation score.
     """
     need_graph(graph)
     need_config(config)
+    check_log(log, config)
     _check_splits(graph)
     if config.seeds > 1 and not config.is_baseline:
         # One step here first: it finds settings that do not work, and compiles the kernels once for all processes
@@ -127,11 +131,11 @@ def train_seeds(
                 board[row] = config.progress_steps, run.scores(seed)["best_step"], run.scores(seed)["val"]
         with _watch(board, signals, on_progress):
             if workers > 1:
-                _train_in_processes(graph, run, board, workers)
+                _train_in_processes(graph, run, board, workers, log)
             else:
                 torch.set_num_threads(min(threads or torch.get_num_threads(), cores) if config.seeds == 1 else 1)
                 for seed in run.seeds:
-                    _train_seed(graph, run, seed, board)
+                    _train_seed(graph, run, seed, board, log)
         signals.check()
         if not run.references:  # else they were computed before an interruption
             references = {"majority": majority(graph)}
@@ -154,7 +158,7 @@ def _check_splits(graph: Graph) -> None:
             raise GraphError(f"The graph {graph.name!r} has no {split} nodes; training needs some to learn and select.")
 
 
-def _train_seed(graph: Graph, run: Run, seed: int, board: Board, parent: int | None = None) -> None:
+def _train_seed(graph: Graph, run: Run, seed: int, board: Board, log: str | None, parent: int | None = None) -> None:
     """Train a seed, unless it is finished. Stops when the board says so, and when the ``parent`` of a worker ends."""
     row = seed - run.seeds[0]
 
@@ -163,24 +167,25 @@ def _train_seed(graph: Graph, run: Run, seed: int, board: Board, parent: int | N
 
     def on_step(step: Step) -> None:
         board[row] = step.step, step.best_step, step.best_val
+        write(step)
         if stopped():
             raise Interrupted
 
     if run.finished(seed) or stopped():
         return
-    with suppress(Interrupted):
+    with suppress(Interrupted), logging_to(log, run, seed) as write:
         run.write_seed(fit(graph, run.config, seed, checkpoint=run.checkpoint(seed), on_step=on_step))
         board[row, 0] = run.config.progress_steps
 
 
-def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> None:
+def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int, log: str | None) -> None:
     unfinished = [seed for seed in run.seeds if not run.finished(seed)]
     run = Run(run.folder.absolute(), run.config)  # workers of an earlier call may have another working directory
     entries = registry.entries(run.config.model, run.config.classifier, run.config.recipe)
     with deaf_to_signals(), parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
         # The graph is mapped into memory, not copied. Mode "c": to the kernels, a read-only array is another type.
         parallel = Parallel(return_as="generator_unordered", batch_size=1, mmap_mode="c")
-        finished = parallel(delayed(_work)(graph, run, seed, board, os.getpid(), entries) for seed in unfinished)
+        finished = parallel(delayed(_work)(graph, run, seed, board, log, os.getpid(), entries) for seed in unfinished)
     try:
         for _ in finished:
             pass
@@ -193,13 +198,15 @@ def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int) -> N
         board[-1] = 1  # after an error in one seed the others stop too
 
 
-def _work(graph: Graph, run: Run, seed: int, board: Board, parent: int, entries: registry.Entries) -> None:
+def _work(
+    graph: Graph, run: Run, seed: int, board: Board, log: str | None, parent: int, entries: registry.Entries
+) -> None:
     """Train a seed in a worker process."""
     registry.add(entries)
     if not gc.get_freeze_count():
         gc.freeze()  # once per process, as in __main__.py: else its end takes a second
     torch.set_num_threads(1)
-    _train_seed(graph, run, seed, board, parent)
+    _train_seed(graph, run, seed, board, log, parent)
     if os.getppid() != parent:  # it was killed
         os._exit(1)
 
