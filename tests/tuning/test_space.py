@@ -30,7 +30,14 @@ def test_every_point_of_the_space_is_a_config_whose_recipe_trains_it(graph: Grap
 
 
 def test_the_first_start_is_the_default_and_every_start_is_in_the_space(graph: Graph) -> None:
-    for fixed in ({}, {"model": "ngcn"}, {"recipe": "consistency"}, {"model": "gcn"}, {"powers": 2}, {"hidden": 8}):
+    for fixed in (
+        {},
+        {"model": "ngcn"},
+        {"recipe": "consistency"},
+        {"model": "gcn"},
+        {"mix": ["sage:walk:1"]},
+        {"hidden": 8},
+    ):
         space = Space(graph, fixed)
         found = [space.settings(optuna.trial.FixedTrial(start)) for start in space.starts()]  # raises an error outside
         assert space.config(found[0]) == Config(dataset=graph.name, **fixed)
@@ -53,7 +60,6 @@ def test_what_is_given_is_not_searched(graph: Graph) -> None:
     assert set(settings) == {"recipe", "replicas", "hidden", "dropout", "l2", "lr"}
     for settings in trials(Space(graph, {"model": "dcnn"}), 5):
         assert set(settings) == {"hidden", "dropout", "l2", "lr"}
-    assert all(settings["model"] != "mixed" for settings in trials(Space(graph, {"powers": 3})))
     assert all(settings["recipe"] == "standard" for settings in trials(Space(graph, {"classifier": "fc"})))
 
 
@@ -74,6 +80,7 @@ def test_directed_graphs_have_towers_on_in_and_out_edges(graph: Graph) -> None:
         ({"model": "lp"}, "lp is a baseline"),
         ({"recipe": "paper"}, "tune needs a recipe of independent, standard, consistency, not paper"),
         ({"seeds": 3}, "leave seeds out"),
+        ({"powers": 3}, "set them with `mix`, or use `model='ngcn'`"),
         ({"lr": -1}, "lr must be a number above 0"),
     ],
 )

@@ -44,7 +44,9 @@ class Space:
             raise ConfigError(f"{sorted(unknown)[0]} is no setting; `ngcn train --help` lists them.")
         if fixed.get("seeds", 1) != 1:
             raise ConfigError("A trial trains one seed; leave seeds out, and train several with the settings found.")
-        self.fixed = {"dataset": graph.name, **fixed}
+        self.fixed: dict[str, Any] = {"dataset": graph.name, **fixed}
+        if "mix" in fixed:
+            self.fixed["model"] = "mixed"
         self.base = Config(**self.fixed)
         if self.base.is_baseline:
             raise ConfigError(f"tune searches the settings of networks, and {self.base.model} is a baseline.")
@@ -55,9 +57,7 @@ class Space:
         # A model whose towers are not searched, or a classifier, has a recipe that suits it
         self.towers = self.base.model in MODELS
         self.recipes = RECIPES if self.towers and "classifier" not in fixed else (self.base.recipe,)
-        self.models = tuple(name for name in MODELS if name != "mixed" or "powers" not in fixed)
-        if not self.towers or "mix" in fixed:
-            self.models = (self.base.model,)
+        self.models = MODELS if self.towers and "model" not in self.fixed else (self.base.model,)
 
     def starts(self) -> list[dict[str, Any]]:
         """The parameters of the first trials: the default settings, then those of other recipes and models."""
