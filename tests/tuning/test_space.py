@@ -59,7 +59,7 @@ def test_what_is_given_is_not_searched(graph: Graph) -> None:
     settings = trials(Space(graph, {"mix": ["sage:walk:1"]}), 5)[0]
     assert set(settings) == {"recipe", "replicas", "hidden", "dropout", "l2", "lr"}
     for settings in trials(Space(graph, {"model": "dcnn"}), 5):
-        assert set(settings) == {"hidden", "dropout", "l2", "lr"}
+        assert set(settings) == {"recipe", "hidden", "dropout", "l2", "lr"} and settings["recipe"] == "standard"
     assert all(settings["recipe"] == "standard" for settings in trials(Space(graph, {"classifier": "fc"})))
 
 
