@@ -47,6 +47,8 @@ class Space:
         self.fixed: dict[str, Any] = {"dataset": graph.name, **fixed}
         if "mix" in fixed:
             self.fixed["model"] = "mixed"
+        if "classifier" in fixed:
+            self.fixed.setdefault("recipe", "standard")  # which trains all of them
         self.base = Config(**self.fixed)
         if self.base.is_baseline:
             raise ConfigError(f"tune searches the settings of networks, and {self.base.model} is a baseline.")
@@ -54,9 +56,8 @@ class Space:
             raise ConfigError(f"tune needs a recipe of {', '.join(RECIPES)}, not {self.base.recipe}.")
         directed = (graph.adjacency != graph.adjacency.T).nnz > 0
         self.mixes = (*MIXES, *DIRECTED) if directed else MIXES
-        # A model whose towers are not searched, or a classifier, has a recipe that suits it
-        self.towers = self.base.model in MODELS
-        self.recipes = RECIPES if self.towers and "classifier" not in fixed else (self.base.recipe,)
+        self.towers = self.base.model in MODELS  # other models have a recipe and towers that suit them
+        self.recipes = RECIPES if self.towers else (self.base.recipe,)
         self.models = MODELS if self.towers and "model" not in self.fixed else (self.base.model,)
 
     def starts(self) -> list[dict[str, Any]]:
