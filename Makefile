@@ -6,8 +6,8 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 # make fuzz: odd and damaged inputs for ten minutes; ARGS="--inputs 30000 --seed 1" passes options.
 # make test-lowest: a selection of the tests with the lowest versions that pyproject.toml allows.
-# make docs: the documentation as a site, in docs/_build/html.
-.PHONY: demo test test-lowest fuzz check docs bench clean
+# make docs: the documentation as a site, in docs/_build/html.   make dist: wheel and sdist, in dist/.
+.PHONY: demo test test-lowest fuzz check docs dist bench clean
 
 demo: .venv/package
 	$(BIN)/ngcn train cora
@@ -33,6 +33,13 @@ check: .venv/check
 docs: .venv/docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+# The wheel must hold all that a training needs: it is tried by itself, with the installed dependencies.
+dist: .venv/dist
+	$(BIN)/python -m hatchling build --clean
+	rm -rf build/wheel
+	$(PIP) --no-deps --target build/wheel dist/ngcn-*.whl
+	cd build/wheel && ../../$(BIN)/python -m ngcn train cora --steps 1 --out run
 
 bench: .venv/test
 	$(BIN)/python -m benchmarks.step
@@ -64,6 +71,10 @@ clean:
 
 .venv/docs: .venv/package
 	$(PIP) --editable ".[docs]"
+	@touch $@
+
+.venv/dist: .venv/package
+	$(PIP) --editable ".[dist]"
 	@touch $@
 
 .venv/check: .venv/package

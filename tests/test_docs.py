@@ -16,9 +16,10 @@ from types import ModuleType
 import networkx
 import pytest
 import typer.main
+import yaml
 from typer.testing import CliRunner
 
-from ngcn import CLASSIFIERS, MODELS, RECIPES, load_dataset
+from ngcn import CLASSIFIERS, MODELS, RECIPES, __version__, load_dataset
 from ngcn.cli import app
 from ngcn.data import files
 
@@ -142,3 +143,11 @@ def test_the_path_of_a_training_names_files_once() -> None:
     assert len(found) == len(set(found)) > 50
     for name in found:
         assert (ROOT / "src/ngcn" / name).exists() or (ROOT / "src/ngcn/ops/cpu" / name).exists(), name
+
+
+def test_the_citation_names_this_version() -> None:
+    citation = yaml.safe_load((ROOT / "CITATION.cff").read_text())
+    assert citation["version"] == __version__
+    assert f"## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+    entry = (ROOT / "docs/get-started/install.md").read_text()
+    assert all(author["family-names"] in entry for author in citation["preferred-citation"]["authors"])
