@@ -6,8 +6,9 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 # make fuzz: odd and damaged inputs for ten minutes; ARGS="--inputs 30000 --seed 1" passes options.
 # make test-lowest: a selection of the tests with the lowest versions that pyproject.toml allows.
-# make docs: the documentation as a site, in docs/_build/html.   make dist: wheel and sdist, in dist/.
-.PHONY: demo test test-lowest fuzz check docs dist bench clean
+# make docs: the documentation as a site, in docs/_build/html.   make check-docs: its links, its search, in a browser.
+# make dist: wheel and sdist, in dist/.
+.PHONY: demo test test-lowest fuzz check docs check-docs dist bench clean
 
 demo: .venv/package
 	$(BIN)/ngcn train cora
@@ -33,6 +34,9 @@ check: .venv/check
 docs: .venv/docs
 	$(BIN)/python -m sphinx --quiet --fail-on-warning --keep-going --builder html docs docs/_build/html
 	@echo "docs/_build/html/index.html"
+
+check-docs: docs .venv/test
+	$(BIN)/python -m tools.check_site
 
 # The wheel must hold all that a training needs: it is tried by itself, with the installed dependencies.
 dist: .venv/dist

@@ -28,7 +28,7 @@ exclude_patterns = ["_build"]
 html_theme = "furo"
 html_title = f"ngcn {version}"
 html_static_path = ["_static"]
-html_css_files = ["site.css"]
+html_css_files, html_js_files = ["site.css"], ["site.js"]
 html_show_sourcelink = False
 html_math_renderer = "mathml"
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,14 +16,11 @@ import torch
 
 from ngcn import Config, Graph, Run, train, train_seeds
 from ngcn.report import write_report
+from tools import browser
 
 MARKUP = "</script><script>window.broken = true</script><b>"
 NGCN = {"model": "ngcn", "powers": 3, "replicas": 2}
 PAPER = {**NGCN, "recipe": "paper"}
-FLAGS = (
-    "--headless=new --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking "
-    "--disable-component-update --disable-sync --hide-scrollbars"
-)
 
 
 def crowds(multilabel: bool = False, **changes: Any) -> Graph:
@@ -86,22 +81,10 @@ def data_of(page: Path) -> dict[str, Any]:
 @pytest.fixture(scope="session")
 def chromium() -> Iterator[Any]:
     """A headless Chromium."""
-    binary = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-    driver = shutil.which("chromedriver")
-    if not binary or not driver:
-        pytest.skip("no browser here: install chromium and chromium-driver to test the page in one")
-    from selenium import webdriver
-    from selenium.webdriver.chrome.service import Service
-
-    with tempfile.TemporaryDirectory(prefix="ngcn-browser-", ignore_cleanup_errors=True) as profile:
-        options = webdriver.ChromeOptions()
-        options.binary_location = binary
-        for flag in (*FLAGS.split(), f"--user-data-dir={profile}"):
-            options.add_argument(flag)
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        browser = webdriver.Chrome(options=options, service=Service(driver))
-        yield browser
-        browser.quit()
+    with browser.chromium() as started:
+        if not started:
+            pytest.skip("no browser here: install chromium and chromium-driver to test the page in one")
+        yield started
 
 
 @pytest.fixture
@@ -109,20 +92,12 @@ def open_page(chromium: Any) -> Iterator[Callable[..., Any]]:
     """Open a page in a window of some size; the console must stay empty, and nothing may be loaded."""
 
     def go(path: Path, width: int = 1280, height: int = 900, dark: bool = False) -> Any:
-        screen = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 500}
-        chromium.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
-        media = {"prefers-color-scheme": "dark" if dark else "light", "prefers-reduced-motion": "reduce"}
-        features = [{"name": name, "value": value} for name, value in media.items()]
-        chromium.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
-        chromium.get("about:blank")
-        chromium.get_log("browser"), chromium.get_log("performance")
-        chromium.get(path.as_uri())
+        browser.show(chromium, path.as_uri(), width, height, dark)
         return chromium
 
     yield go
     assert chromium.get_log("browser") == []
-    events = [json.loads(entry["message"])["message"] for entry in chromium.get_log("performance")]
-    urls = [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
+    urls = browser.requests(chromium)
     assert urls and all(url.startswith(("file:", "data:", "about:")) for url in urls), urls
     assert sum(url.startswith("file:") for url in urls) == 1
     assert chromium.execute_script("return window.broken === undefined")
