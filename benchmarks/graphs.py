@@ -87,10 +87,10 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
 
 
 def with_split(graph: Graph, split: str, seed: int) -> Graph:
-    """20: that many training nodes of each class (fewer where a class is small), 500 validation, 1000 test nodes.
+    """A number: as many training nodes of each class (fewer where a class is small), 500 validation, 1000 test nodes.
     half: half of each class trains, a quarter each validates and tests."""
     labels = graph.labels
     if split == "half":
         return graph.with_split(*draw_split(labels >= 0, labels, seed))
-    per_class = min(20, int(np.bincount(labels[labels >= 0]).min()) // 2)
+    per_class = min(int(split), int(np.bincount(labels[labels >= 0]).min()) // 2)
     return graph.with_split(*random_split(labels, per_class, seed=seed))

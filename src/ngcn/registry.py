@@ -186,6 +186,12 @@ RECIPES: dict[str, RecipeSpec] = {
         {"steps": 1000, "l2": 1e-3},
         model="nmlp",
     ),
+    "self-consistency": RecipeSpec(
+        "consistency in which each tower learns from itself alone, as in GRAND",
+        "ngcn.training.recipes.self_consistency:SelfConsistency",
+        {"steps": 1000, "l2": 1e-3},
+        model="nmlp",
+    ),
     "paper": RecipeSpec(
         "as the paper: 600 steps, no bias; keeps the first step with the best validation score",
         "ngcn.training.recipes.paper:Paper",

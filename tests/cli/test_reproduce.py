@@ -35,7 +35,7 @@ def test_a_dry_run_counts_and_writes_nothing(ngcn: Callable[..., Result], tmp_pa
     result = ngcn("reproduce", "all", "--dry-run")
     assert result.exit_code == 0
     assert "table3: 280 trainings, 280 missing: " in result.stdout
-    assert "Total, without duplicates: 7867 trainings, 7867 missing: " in result.stdout
+    assert "Total, without duplicates: 8227 trainings, 8227 missing: " in result.stdout
     cores = len(os.sched_getaffinity(0))
     many = ngcn("reproduce", "all", "--dry-run", "--jobs", str(10 * cores))
     assert many.stdout == result.stdout and re.search(rf" on {cores} cores? \(estimated\)", many.stdout)

@@ -14,6 +14,7 @@ from ngcn.training import fit
 from ngcn.training.batches import full_batches
 from ngcn.training.recipes import consistency
 from ngcn.training.recipes.consistency import Consistency
+from ngcn.training.recipes.self_consistency import SelfConsistency
 
 STILL = Config(recipe="consistency", dropout=0.0, drop_nodes=0.0, powers=[0, 2], replicas=2)  # both draws are equal
 
@@ -53,10 +54,28 @@ def test_the_loss_by_hand(graph: Graph, step: int, weight: float) -> None:
 def test_targets_have_no_gradient_and_are_sharper(graph: Graph) -> None:
     network, batch = network_and_batch(graph, STILL, 100)
     mixture = network.classifier(network.towers(batch.A_hat, batch.X))
-    target, _ = consistency._target([mixture, mixture], multilabel=False)
+    target, _ = consistency._target([mixture[:, None]] * 2, multilabel=False)
+    target = target[:, 0]
     assert not target.requires_grad
     assert torch.equal(target.argmax(dim=1), mixture.argmax(dim=1))
     assert (target.amax(dim=1) >= mixture.softmax(dim=1).amax(dim=1) - 1e-6).all()
+
+
+def test_each_tower_may_be_its_own_teacher(graph: Graph) -> None:
+    """The loss by hand; and with a single tower, which is all of the mixture, both recipes are one."""
+    network, batch = network_and_batch(graph, STILL, 100)
+    p = network.towers(batch.A_hat, batch.X).softmax(dim=2)
+    target = (p**5 / (p**5).sum(dim=2, keepdim=True)).detach()
+    distance = (p.amax(dim=2) > 0.6) * (p - target).square().sum(dim=2)
+    recipe = SelfConsistency(STILL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(consistency, "SURE", 1.2)  # 0.6 of 2 classes
+        found = recipe.loss(network, batch)
+        patch.setattr(consistency, "WEIGHT", 0.0)
+        torch.testing.assert_close(found, recipe.loss(network, batch) + 2 * distance.sum(dim=1).mean())
+    alone = {"model": "nmlp", "powers": [2], "replicas": 1, "classifier": "identity", "steps": 20, "lr": 0.05}
+    pair = [train(graph, Config(recipe=name, **alone)) for name in ("consistency", "self-consistency")]
+    assert pair[0].history == pair[1].history
 
 
 @pytest.mark.parametrize("model", ["nmlp", "ngcn", "nsage", "mixed", "gcn"])

@@ -20,7 +20,7 @@ from ngcn.text import count
 if TYPE_CHECKING:
     from ngcn.experiments import Cell, Plan, Store
 
-WHAT = ("table2", "table3", "table4", "sensitivity", "noise", "attention", "tsne")
+WHAT = ("table2", "table3", "table4", "sensitivity", "noise", "attention", "tsne", "recipes")
 TRUST_SECONDS = 120.0  # after this much work, the measured speed counts more than the estimate
 
 

@@ -1,4 +1,4 @@
-"""The paper's tables and figures, one file each, on one resumable store of results.
+"""The paper's tables and figures and a comparison of recipes, one file each, on one resumable store of results.
 
 An experiment is a module with ``TITLE``, ``cells(plan)`` (the trainings) and ``parts(store, plan)`` (the results). A
 cell that several experiments share is trained once.
@@ -7,7 +7,7 @@ cell that several experiments share is trained once.
 from collections.abc import Sequence
 from types import ModuleType
 
-from ngcn.experiments import attention, noise, sensitivity, table2, table3, table4, tsne
+from ngcn.experiments import attention, noise, recipes, sensitivity, table2, table3, table4, tsne
 from ngcn.experiments.cell import Cell, Plan, Setup
 from ngcn.experiments.runner import run
 from ngcn.experiments.section import Section
@@ -21,6 +21,7 @@ EXPERIMENTS: dict[str, ModuleType] = {
     "noise": noise,
     "attention": attention,
     "tsne": tsne,
+    "recipes": recipes,
 }
 
 

@@ -47,11 +47,14 @@ class Consistency(Standard):
         for Z, mixture in zip(draws, mixtures, strict=True):
             loss = loss + cross_entropy(mixture[batch.rows], batch.labels, batch.weights) / DRAWS
             loss = loss + self.tower_losses(Z[batch.rows], batch) / DRAWS
-        target, sure = _target(mixtures, multilabel)
-        distance = torch.stack(
-            [(probabilities(Z, multilabel) - target[:, None]).square().sum(dim=(1, 2)) for Z in draws]
-        ).mean(dim=0)
-        return loss + WEIGHT * min(1.0, batch.step / WARM_UP) * (sure * distance).mean()
+        target, sure = _target([self.teacher(*pair) for pair in zip(draws, mixtures, strict=True)], multilabel)
+        distances = [sure * (probabilities(Z, multilabel) - target).square() for Z in draws]
+        distance = torch.stack([each.sum(dim=(1, 2)) for each in distances]).mean()
+        return loss + WEIGHT * min(1.0, batch.step / WARM_UP) * distance
+
+    def teacher(self, Z: Tensor, mixture: Tensor) -> Tensor:
+        """The logits that the targets are made of, ``(nodes, 1, classes)``: a target for all towers."""
+        return mixture[:, None]
 
     def l2(self, parameter: str, labelled: int) -> float:
         return 0.0 if parameter.startswith("classifier") else self.config.l2
@@ -62,10 +65,10 @@ class Consistency(Standard):
 
 
 @torch.no_grad()
-def _target(mixtures: list[Tensor], multilabel: bool) -> tuple[Tensor, Tensor]:
-    """y* ``(nodes, classes)``, and which nodes count."""
-    q = torch.stack([probabilities(mixture, multilabel) for mixture in mixtures]).mean(dim=0)
+def _target(teachers: list[Tensor], multilabel: bool) -> tuple[Tensor, Tensor]:
+    """y*, given the logits of each draw, ``(nodes, targets, classes)``; and which nodes count."""
+    q = torch.stack([probabilities(logits, multilabel) for logits in teachers]).mean(dim=0)
     sharp = q ** (1 / TEMPERATURE)
     if multilabel:
-        return sharp / (sharp + (1 - q) ** (1 / TEMPERATURE)), torch.ones(len(q), device=q.device)
-    return sharp / sharp.sum(dim=1, keepdim=True), (q.amax(dim=1) > SURE / q.shape[1]).to(q.dtype)
+        return sharp / (sharp + (1 - q) ** (1 / TEMPERATURE)), torch.ones_like(q[..., :1])
+    return sharp / sharp.sum(dim=-1, keepdim=True), (q.amax(dim=-1, keepdim=True) > SURE / q.shape[-1]).to(q.dtype)
