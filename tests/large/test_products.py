@@ -104,7 +104,7 @@ def test_other_products_and_damage_are_errors(graph, tmp_path):
     with pytest.raises(RunError, match="key"):
         powers_of(links, "row", X, [1], folder=tmp_path, key="b")
     (tmp_path / "1" / "0-0.npy").write_bytes(b"\x93NUMPY damaged")
-    with pytest.raises(RunError, match=r"0-0\.npy is damaged; delete it"):
+    with pytest.raises(RunError, match=r"0-0\.npy is damaged or too short; delete it"):
         powers_of(links, "row", X, [1], folder=tmp_path, key="a")
     (tmp_path / "plan.json").write_text("{}")
     with pytest.raises(RunError, match=r"plan\.json is damaged"):

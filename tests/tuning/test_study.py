@@ -90,7 +90,7 @@ def test_folders_that_cannot_be_continued(graph: Graph, tmp_path: Path) -> None:
     with pytest.raises(RunError, match="is a file"):
         tune(graph, QUICK, folder=tmp_path / "mine" / "notes.txt", trials=1)
     (folder / "study.db").write_bytes(b"SQLite format 3\0" + bytes(range(200)))
-    with pytest.raises(RunError, match=r"study\.db cannot be read as a study"):
+    with pytest.raises(RunError, match=r"study\.db cannot be used as a study"):
         tune(graph, QUICK, folder=folder, trials=1)
 
 

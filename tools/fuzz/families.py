@@ -17,6 +17,8 @@ from tools.fuzz.arrays import graphsage, npz, parquet, planetoid
 from tools.fuzz.calls import api
 from tools.fuzz.commands import commands
 from tools.fuzz.fixtures import RUNS
+from tools.fuzz.folders import stored, study
+from tools.fuzz.messy import nodes as messy_nodes
 
 
 @dataclass
@@ -132,6 +134,15 @@ def tables(draw: Random, folder: Path, fixtures: Path, ending: str = ".csv") -> 
             ]
         )
     return use(draw, files["nodes"], files["edges"], fixtures=fixtures)
+
+
+def messy(draw: Random, folder: Path, fixtures: Path) -> Input:
+    """Columns as people write them, to train on, or for a model that knows them."""
+    name, edges = messy_nodes(draw, folder, fixtures), str(fixtures / "tables/edges.csv")
+    if draw.random() < 0.4:
+        run = str(fixtures / "runs/messy")
+        return Input(["predict", run, name, "--edges", edges, "--all", "--out", "p.csv"])
+    return use(draw, name, edges, fixtures=fixtures)
 
 
 def columns(draw: Random, folder: Path, fixtures: Path) -> Input:
@@ -356,6 +367,9 @@ FAMILIES: dict[str, Callable[[Random, Path, Path], Input]] = {
     "gexf": lambda draw, folder, fixtures: xml(draw, folder, fixtures, "gexf"),
     "planetoid": lambda draw, folder, fixtures: Input(planetoid(draw, folder, fixtures)),
     "ppi": lambda draw, folder, fixtures: Input(graphsage(draw, folder, fixtures)),
+    "messy": messy,
+    "stored": lambda draw, folder, fixtures: Input(*stored(draw, folder, fixtures)),
+    "study": lambda draw, folder, fixtures: Input(study(draw, folder, fixtures)),
     "yaml": yaml,
     "run": run_folder,
     "checkpoint": checkpoint,

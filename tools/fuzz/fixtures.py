@@ -14,6 +14,8 @@ import numpy as np
 import pandas as pd
 import scipy.sparse as sp
 
+from tools.fuzz.messy import clean
+
 RUNS = {  # name: arguments of ngcn train
     "gcn": ["tables/nodes.csv", "--edges", "tables/edges.csv", "--model", "gcn", "--steps", "5"],
     "mixed": ["tables/nodes.csv", "--edges", "tables/edges.csv", "--steps", "5", "--hidden", "4"],
@@ -21,6 +23,7 @@ RUNS = {  # name: arguments of ngcn train
     "lp": ["tables/nodes.csv", "--edges", "tables/edges.csv", "--model", "lp"],
     "multi": ["tables/several.csv", "--edges", "tables/edges.csv", "--multilabel", "--model", "sage", "--steps", "5"],
     "bare": ["arrays/bare.npz", "--model", "nsage", "--steps", "5", "--recipe", "paper"],
+    "messy": ["tables/messy.csv", "--edges", "tables/edges.csv", "--model", "gcn", "--steps", "5"],
 }
 NODES = 60
 
@@ -28,6 +31,7 @@ NODES = 60
 def make(folder: Path) -> None:
     """Make all of it, with the command line, in this process: the kernels are compiled then, too."""
     tables(folder / "tables")
+    clean(folder / "tables")
     arrays(folder / "arrays")
     os.environ["COLUMNS"] = "120"
     import sklearn.linear_model
@@ -58,6 +62,19 @@ def make(folder: Path) -> None:
     )
     command(app, "export", "runs/gcn", "--format", "torch", "--out", "exported")
     unfinished(folder)
+    stored(folder)
+    search = [
+        str(folder / "tables/nodes.csv"),
+        "--edges",
+        str(folder / "tables/edges.csv"),
+        "--model",
+        "gcn",
+        "--steps",
+        "3",
+        "--trials",
+        "3",
+    ]
+    command(app, "tune", *search, "--threads", "1", "--out", "study")
     os.chdir(before)
 
 
@@ -88,6 +105,20 @@ def unfinished(folder: Path) -> None:
             train(graph, config, folder=folder / "runs" / name, on_step=stop)
         except KeyboardInterrupt:
             continue
+
+
+def stored(folder: Path) -> None:
+    """Graphs on disk, which the runs of the same tables can be used on; and a use of each, else all would be errors."""
+    from ngcn import Graph, load_dataset
+    from ngcn.graph import store_graph
+
+    edges = str(folder / "tables/edges.csv")
+    store_graph(load_dataset(str(folder / "tables/nodes.csv"), edges=edges), folder / "stored/dense")
+    several = load_dataset(str(folder / "tables/several.csv"), edges=edges, multilabel=True)
+    store_graph(several, folder / "stored/several")
+    bare = load_dataset(str(folder / "arrays/bare.npz"))
+    masks = bare.train, bare.val, bare.test
+    store_graph(Graph(bare.adjacency, sp.csr_array(bare.features), bare.labels, *masks), folder / "stored/sparse")
 
 
 def frames() -> tuple[pd.DataFrame, pd.DataFrame]:

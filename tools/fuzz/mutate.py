@@ -226,5 +226,8 @@ def json_text(draw: Draw, content: str) -> bytes:
             return content.replace(draw.choice('0123456789,:"[]{}'), word(draw), draw.choice((1, -1))).encode(
                 errors="replace"
             )
-    text = json.dumps(nested(draw, json.loads(content)))
+    try:
+        text = json.dumps(nested(draw, json.loads(content)))
+    except ValueError:  # changed before
+        return raw(draw, content.encode(errors="replace"))
     return text.encode(errors="replace")

@@ -20,7 +20,7 @@ from pathlib import Path
 from tools.fuzz.families import FAMILIES, Input
 
 SECONDS = 20.0  # of the processor; a longer case hangs
-WAITING = 120.0  # seconds of the clock: on a busy machine a case waits for its turn
+STILL = 60.0  # seconds in which it neither computes nor waits for a processor; a longer case hangs, too
 MEMORY = 3 << 30  # bytes that a case may use beyond those of this process
 OUTPUT = 1 << 30  # bytes of a file that it may write
 BATCH, LARGE = 40, 400 << 20  # inputs of a process, which ends early once it has grown by so many bytes
@@ -146,18 +146,20 @@ def _one(given: Input, folder: Path) -> int:
 
 def _wait(child: int, reading: int, started: float) -> tuple[int, int, float, bool]:
     """The status of an input, the memory and time it used, and whether its process has ended."""
-    base, grown, before, seconds = _resident(os.getpid()), 0, _processor(child), 0.0
-    killed = False
+    base, seconds, still, now = _use(os.getpid())[1], 0.0, 0.0, started
+    before, grown, killed = _use(child)[0], 0, False
     while True:
         ready = select.select([reading], [], [], 0.02)[0]
-        grown, seconds = max(grown, _resident(child) - base), max(seconds, _processor(child) - before)
+        processor, size, computes = _use(child)
+        if not computes and processor - before <= seconds:  # else a busy machine may keep it waiting
+            still += time.monotonic() - now
+        grown, seconds, now = max(grown, size - base), max(seconds, processor - before), time.monotonic()
+        took = seconds if still < STILL else still
         if ready:
             if code := os.read(reading, 1):
-                return code[0] << 8, grown, seconds, False
-            return os.waitpid(child, 0)[1], grown, seconds, True
-        if time.monotonic() - started > WAITING:
-            seconds = WAITING
-        if not killed and (seconds > SECONDS or grown > MEMORY):
+                return code[0] << 8, grown, took, False
+            return os.waitpid(child, 0)[1], grown, took, True
+        if not killed and (took > SECONDS or grown > MEMORY):
             os.kill(child, signal.SIGKILL)
             killed = True
 
@@ -169,20 +171,22 @@ def _ended(child: int) -> bool:
         return True
 
 
-def _processor(process: int) -> float:
-    """Seconds of the processor that it has used."""
+def _use(process: int) -> tuple[float, int, bool]:
+    """Seconds of the processor and bytes of memory that it and its children have used; whether one of them computes,
+    or would if a processor were free."""
+    seconds, size, computes = 0.0, 0, False
     try:
-        times = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:13]
-        return sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
-    except OSError:
-        return 0.0
-
-
-def _resident(process: int) -> int:
-    try:
-        return int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
-    except (OSError, IndexError):
-        return 0
+        for task in Path(f"/proc/{process}/task").iterdir():
+            computes |= (task / "stat").read_text().rpartition(")")[2].split()[0] in "RD"
+            for child in (task / "children").read_text().split():
+                more = _use(int(child))
+                seconds, size, computes = seconds + more[0], size + more[1], computes or more[2]
+        times = Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11:15]  # and of ended children
+        size += int(Path(f"/proc/{process}/statm").read_text().split()[1]) * resource.getpagesize()
+        seconds += sum(map(int, times)) / os.sysconf("SC_CLK_TCK")
+    except (OSError, IndexError):  # it has just ended
+        pass
+    return seconds, size, computes
 
 
 def _text(path: Path) -> str:

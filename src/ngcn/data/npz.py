@@ -58,6 +58,18 @@ def read_npz(path: Path, name: str) -> Parts:
         raise DatasetError(f"The arrays of {path} do not fit together as a graph: {str(error).rstrip('.')}.") from error
 
 
+def map_array(path: Path) -> np.ndarray:
+    """The array of an .npy file as a read-only memory map; a ValueError if it is damaged."""
+    open_regular(path).close()
+    try:
+        array: np.ndarray = np.lib.format.open_memmap(path, mode="r")  # an array of Python objects is an error
+    except OSError:
+        raise
+    except DAMAGE as error:
+        raise ValueError(f"{path} is damaged or too short") from error
+    return array
+
+
 def _matrices(arrays: _Arrays) -> dict[str, Any]:
     sparse = "attr_indptr" in arrays.names
     features = [Block(arrays.matrix("attr"))] if sparse else dense_features(arrays.find("attr_matrix"))

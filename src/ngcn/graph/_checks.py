@@ -60,7 +60,7 @@ def numbers(given: Any, what: str) -> np.ndarray:
     try:
         array = np.asarray(given)
         array = array.astype(np.float64) if array.dtype.kind == "O" else array
-    except (TypeError, ValueError, RuntimeError):  # RuntimeError: a tensor that requires a gradient
+    except (TypeError, ValueError, OverflowError, RuntimeError):  # RuntimeError: a tensor that requires a gradient
         raise GraphError(f"The {what} must be a matrix of numbers, not {shown(given)}.") from None
     if array.dtype.kind not in "biuf":
         raise GraphError(f"The {what} must be real numbers, not values of type {array.dtype}.")

@@ -22,9 +22,8 @@ from ngcn.files import user_path
 from ngcn.graph._checks import check_labels, check_training_classes
 from ngcn.graph._features import features_for_model, features_for_training
 from ngcn.graph.graph import Graph
-from ngcn.graph.stored import StoredGraph, is_stored, open_graph
+from ngcn.graph.stored import MOST_FEATURES, StoredGraph, is_stored, open_graph
 
-MOST_FEATURES = 10**7  # each has a name
 FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
 
 

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from ngcn.data.npz import map_array
 from ngcn.errors import DatasetError, GraphError
 from ngcn.files import atomic, write_json
 from ngcn.graph.graph import Graph
@@ -32,6 +33,7 @@ from ngcn.version import __version__
 META, FORMAT = "meta.json", 1  # the format is raised when older versions of ngcn would misread it
 CHUNK = 1 << 24  # numbers that are looked at together
 MOST_NODES = 2**31 - 1  # numbers of nodes are int32
+MOST_FEATURES = 10**7  # each has a name
 SPLITS = ("train", "val", "test")  # 1, 2 and 3 in split.npy
 SCHEMA: Schema = {
     "format": int,
@@ -198,7 +200,7 @@ def write_meta(
     """Write ``meta.json``, which makes a folder of arrays a graph."""
     names = list(feature_names)
     numbered = names == list(map(str, range(features)))
-    labels = np.load(folder / "labels.npy", mmap_mode="r")
+    labels = map_array(folder / "labels.npy")
     meta = {
         "format": FORMAT,
         "version": __version__,
@@ -231,11 +233,11 @@ def _array(folder: Path, name: str, kinds: Sequence[Any] | None, shape: tuple[in
     """A file as a read-only memory map; an error if it has another type or shape than expected."""
     path = folder / f"{name}.npy"
     try:
-        array: np.ndarray = np.load(path, mmap_mode="r")  # pickled objects are an error
+        array = map_array(path)
     except OSError as error:
         raise DatasetError(f"{path} cannot be read: {error.strerror or error}; build the graph again.") from None
-    except (ValueError, SyntaxError, TypeError, EOFError):
-        raise DatasetError(f"{path} is damaged or too short; build the graph again.") from None
+    except ValueError as error:
+        raise DatasetError(f"{error}; build the graph again.") from None
     fits = array.dtype in kinds if kinds is not None else array.dtype.kind in "iU"
     if array.shape != shape or not fits or not array.flags.c_contiguous:
         raise DatasetError(
@@ -260,7 +262,9 @@ def _structure(folder: Path, prefix: str, rows: int, entries: int, columns: int)
 
 def _features(folder: Path, meta: Mapping[str, Any]) -> Any:
     nodes, features = meta["nodes"], meta["features"]
-    if features < 1 or (isinstance(meta["feature_names"], list) and len(meta["feature_names"]) != features):
+    if not 1 <= features <= MOST_FEATURES or (
+        isinstance(meta["feature_names"], list) and len(meta["feature_names"]) != features
+    ):
         raise DatasetError(f"{folder / META} is damaged (names of features); build the graph again.")
     if not meta["sparse"]:
         return _array(folder, "features", (np.float32, np.float16), (nodes, features))

@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ngcn.data.npz import map_array
 from ngcn.engine import Executor, Local
 from ngcn.errors import ConfigError, RunError
 from ngcn.files import atomic, remove_leftovers, write_json
@@ -90,7 +91,7 @@ class Task:
         first, last = self.columns
         slab = np.empty((self.links.nodes, last - first), np.float32)
         inner = self.links.scales(self.normalization)[0]
-        source = self.source if isinstance(self.source, Prepared) else Slabs([list(map(_load, self.source))])
+        source = self.source if isinstance(self.source, Prepared) else Slabs([list(map(map_array, self.source))])
         for start, stop in chunks(self.links.nodes, source.shape[1]):
             rows = source[start:stop]
             rows = rows[:, first:last] if rows.shape[1] > last - first else rows
@@ -230,16 +231,11 @@ def _times_inner(links: Links, normalization: str, Z: Prepared | Slabs) -> np.nd
     return rows if inner is None else rows * inner[:, None]
 
 
-def _load(path: Path) -> np.ndarray:
-    array: np.ndarray = np.load(path, mmap_mode="r")
-    return array
-
-
 def _checked(path: Path, rows: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:
     try:
-        block = _load(path)
-    except (ValueError, SyntaxError, TypeError, EOFError):
-        raise RunError(f"{path} is damaged; delete it, and it will be computed again.") from None
+        block = map_array(path)
+    except ValueError as error:
+        raise RunError(f"{error}; delete it, and it will be computed again.") from None
     if block.shape != (rows[1] - rows[0], columns[1] - columns[0]) or block.dtype not in (np.float32, np.float16):
         raise RunError(f"{path} has another shape than it should; delete it, and it will be computed again.")
     return block

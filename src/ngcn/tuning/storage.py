@@ -13,11 +13,17 @@ from typing import Any
 
 from ngcn.errors import ConfigError, RunError
 from ngcn.graph import Graph
+from ngcn.json_file import Schema, fits
 from ngcn.tuning.space import Space
 from ngcn.tuning.trials import trial_of
 
 WARM_UP = 40  # steps before a trial may be pruned
 FIRST = 8  # trials before any is pruned
+TRIAL: Schema = {  # of a trial that is stored
+    "settings": dict[str, object],
+    **dict.fromkeys(("score", "loss", "seconds", "value"), float | None),
+    "error": str,
+}
 ALIVE, DEAD = 10, 60  # seconds between two signs of life of a trial; without any, it is taken to be killed
 
 
@@ -43,25 +49,50 @@ def open_study(optuna: Any, folder: Path | None, space: Space, graph: Graph) -> 
         return study
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; a search needs a folder.")
-    if folder.exists() and any(folder.iterdir()) and not (folder / "study.db").exists():
+    if folder.exists() and any(folder.iterdir()) and not (folder / "study.db").is_file():
         raise RunError(f"{folder} holds other files and no search; choose another folder.")
     folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder):
-        try:
-            study = optuna.create_study(
-                storage=_storage(optuna, folder / "study.db"), study_name="ngcn", load_if_exists=True, **how
-            )
-            stored = study.user_attrs.get("about", about)
-        except Exception as error:  # of Optuna, SQLAlchemy and SQLite
-            raise RunError(f"{folder / 'study.db'} cannot be read as a study; choose another folder.") from error
+    with _locked(folder), study_errors(folder, Exception):  # Optuna raises any, for values that do not belong there
+        study = optuna.create_study(
+            storage=_storage(optuna, folder / "study.db"), study_name="ngcn", load_if_exists=True, **how
+        )
+        stored = study.user_attrs.get("about", about)
         for name in sorted({*stored, *about}):
             if stored.get(name) != about.get(name):
                 what = "another graph" if name == "graph" else f"{name} = {stored.get(name)!r}, not {about.get(name)!r}"
                 raise RunError(f"{folder} holds a search with {what}; repeat its settings, or choose another folder.")
+        _check_trials(study, space)
         study.set_user_attr("about", about)
         study.sampler = optuna.samplers.TPESampler(seed=(space.base.seed + len(study.trials)) % 2**32)
         need_default(study, space)
     return study
+
+
+def _check_trials(study: Any, space: Space) -> None:
+    """Read all trials; an error if one of them has values of other types or unknown settings."""
+    for trial in map(trial_of, study.get_trials(deepcopy=False)):
+        if not fits(trial._asdict(), TRIAL):
+            raise ValueError(f"trial {trial.number} has values of other types")
+        space.config(trial.settings)
+
+
+def storage_kinds(optuna: Any) -> tuple[type[Exception], ...]:
+    from sqlalchemy.exc import SQLAlchemyError
+
+    return optuna.exceptions.OptunaError, SQLAlchemyError
+
+
+@contextmanager
+def study_errors(folder: Path | None, *kinds: type[Exception]) -> Iterator[None]:
+    """Turn errors of these kinds into one that names the file of the study, and what SQLite says."""
+    try:
+        yield
+    except RunError:
+        raise
+    except kinds as error:
+        reason = getattr(error, "orig", None) or getattr(error.__cause__, "orig", None)
+        why = f" ({reason})" if reason else ""
+        raise RunError(f"{folder}/study.db cannot be used as a study{why}; choose another folder.") from error
 
 
 def _storage(optuna: Any, path: Path) -> Any:

@@ -28,7 +28,7 @@ from ngcn.scoring import merit, metric_of
 from ngcn.training import Step, fit
 from ngcn.tuning.figures import write_figures
 from ngcn.tuning.space import Space
-from ngcn.tuning.storage import importance_of, need_default, need_optuna, open_study
+from ngcn.tuning.storage import importance_of, need_default, need_optuna, open_study, storage_kinds, study_errors
 from ngcn.tuning.trials import STATES, Tuned, trial_of
 
 MINUTES = 10.0  # of a search, unless it is told when to stop
@@ -101,7 +101,8 @@ def tune(
         if most and found.ended >= most:
             study.stop()
 
-    with threads_as_before(), _stopped_by(deadline, path) as check:
+    kinds = storage_kinds(optuna) if path else ()
+    with threads_as_before(), study_errors(path, *kinds), _stopped_by(deadline, path) as check:
 
         def objective(trial: Any) -> float:
             return _train(optuna, trial, space, graph, so_far, check)
