@@ -85,8 +85,9 @@ def browse(site: Site, started: Any, pictures: Path | None) -> list[str]:
         found += records(started, f"search for {words}")
         if not any(f"/{page}.html" in url for url in results[:8]):
             found.append(f"search for {words}: {page} is not among the first results: {results[:8]}")
+    looks: dict[str, dict[str, Any]] = {"light": {}, "dark": {"dark": True}, "phone": {"width": 400, "height": 850}}
     for name in DRAWN if pictures else ():
-        for kind, look in {"light": {}, "dark": {"dark": True}, "phone": {"width": 400, "height": 850}}.items():
+        for kind, look in looks.items():
             browser.show(started, (site.root / f"{name}.html").resolve().as_uri(), **look)
             assert pictures is not None
             pictures.mkdir(parents=True, exist_ok=True)
