@@ -97,7 +97,8 @@ def test_every_column_of_a_messy_table(tmp_path: Path, caplog: pytest.LogCapture
         "(dates (day first), as days since 2000), 'opens' (times, as a share of the day).",
         "text with few values, encoded one-hot: 'legal form' (3 values).",
         "free text, encoded as TF-IDF: 'about' (10 words).",
-        "ignored, as names or codes: 'zip' (60 values), 'name' (60 values), 'empty' (1 value); `one_hot` or",
+        "ignored, without a value: 'empty'.",
+        "ignored, as names or codes: 'zip' (60 values), 'name' (60 values); `one_hot` or",
         "edges are from 'from' to 'to'",
         f"missing values: {margins.count(np.nan) or np.isnan(margins).sum()} of 'margin'",
     ):
@@ -226,6 +227,16 @@ def test_numbers_with_two_readings() -> None:
 def test_kinds(texts: list[str], kind: str, format: str) -> None:
     column = columns_of(a=texts)["a"]
     assert (column.kind, column.format) == (kind, format)
+
+
+def test_a_missing_text_has_no_value_and_no_word() -> None:
+    nodes = pd.DataFrame(
+        {"id": range(6), "label": list("xyxyxy"), "town": ["Oslo", "n/a", "Rome", "NA", "Oslo", "Rome"]}
+    )
+    nodes["about"] = ["sells fresh bread", "NA", "sells old bread", "-", "fresh bread here", "NA"]
+    graph = Graph.from_pandas(nodes, pd.DataFrame({"source": [0], "target": [1]}), one_hot=["town"], text=["about"])
+    assert graph.feature_names[:2] == ("town=Oslo", "town=Rome") and "about=na" not in graph.feature_names
+    assert graph.features[[1, 3]].nnz == 0
 
 
 def test_types_of_pandas() -> None:

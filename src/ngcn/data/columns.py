@@ -98,9 +98,7 @@ def column_facts(nodes: Table, columns: Sequence[Column], purposes: Mapping[str,
 def _facts(nodes: Table, name: str, column: Column | None, purpose: str) -> ColumnFacts:
     given = nodes.cells(name)
     if pa.types.is_string(given.type) or pa.types.is_floating(given.type):
-        given = nodes.texts(name)
-    if column and column.kind in NUMBERS and pa.types.is_string(given.type):
-        given = cells.without_missing(given)
+        given = nodes.known(name) if column else nodes.texts(name)
     distinct = len(pc.unique(given.drop_null()))
     what = purpose.split()[0] if purpose else ""  # "ignored NAME"
     if column is None:
@@ -127,8 +125,7 @@ def decide(nodes: Table, names: Sequence[str]) -> list[Column]:
     :func:`treatment_of_text`. Numbers such as 1,234 have two readings. The other columns of the table decide which it
     is; if they do not, a table separated by semicolons has decimal commas.
     """
-    texts = {name: nodes.texts(name) for name in names if pa.types.is_string(nodes.cells(name).type)}
-    texts = {name: cells.without_missing(given) for name, given in texts.items()}
+    texts = {name: nodes.known(name) for name in names if pa.types.is_string(nodes.cells(name).type)}
     numbers = {name: cells.read_numbers(given) for name, given in texts.items()}
     signs = {reading.decimal for reading in numbers.values() if reading and reading.certain}
     decimal = signs.pop() if len(signs) == 1 else nodes.decimal
@@ -189,7 +186,7 @@ def treatment_of_text(nodes: Table, name: str) -> Column:
     It is one-hot if its values repeat: 20 different ones, or more if each has 10 nodes on average. Otherwise it is free
     text if its cells have 3 words on average, some of which repeat; else it is ignored, as a name or a code.
     """
-    texts = nodes.texts(name).drop_null()
+    texts = nodes.known(name).drop_null()
     distinct = len(pc.unique(texts))
     if distinct <= min(MOST_VALUES, max(FEW, len(texts) // MANY_EACH)) and (2 * distinct <= len(texts) or distinct < 2):
         return Column(name, "one-hot")
@@ -230,12 +227,15 @@ def announce(nodes: Table, columns: Sequence[Column]) -> None:
         log.warning(f"{nodes.name}: text with few values, encoded one-hot: {_listed(few)}.")
     if wordy := {c.name: count(len(c.words), "word") for c in columns if c.kind == "text"}:
         log.warning(f"{nodes.name}: free text, encoded as TF-IDF: {_listed(wordy)}.")
-    if other := {c.name: count(_distinct(nodes, c.name), "value") for c in columns if c.kind == "ignored"}:
+    other = {c.name: _distinct(nodes, c.name) for c in columns if c.kind == "ignored"}
+    if empty := [name for name, values in other.items() if not values]:
+        log.warning(f"{nodes.name}: ignored, without a value: {', '.join(map(repr, empty))}.")
+    if other := {name: count(values, "value") for name, values in other.items() if values}:
         log.warning(f"{nodes.name}: ignored, as names or codes: {_listed(other)}; `one_hot` or `text` would use them.")
 
 
 def _distinct(nodes: Table, name: str) -> int:
-    return len(pc.unique(nodes.texts(name).drop_null()))
+    return len(pc.unique(nodes.known(name).drop_null()))
 
 
 def _listed(columns: Mapping[str, str]) -> str:
@@ -248,7 +248,7 @@ def instructed(nodes: Table, one_hot: Sequence[str], text: Sequence[str]) -> lis
     """The columns with instructions."""
     columns = [Column(name, "one-hot") for name in one_hot]
     for name in text:
-        vocabulary, idf = words.learn(nodes.texts(name).drop_null())
+        vocabulary, idf = words.learn(nodes.known(name).drop_null())
         if not vocabulary:
             raise DatasetError(f"{nodes.at(name)}: no word is in two cells, so there is no text to learn from.")
         columns.append(Column(name, "text", "", vocabulary, idf))

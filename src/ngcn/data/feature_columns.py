@@ -17,6 +17,7 @@ from ngcn.data.words import tf_idf
 from ngcn.errors import DatasetError
 
 ONE_HOT_VALUES = 1000  # a column with more values belongs into a table of features
+NO_NODE = "add it there, or remove the row."
 WIDE = 32  # columns; a table with fewer is never a bag of words
 
 
@@ -51,7 +52,7 @@ def feature_blocks(nodes: Table, columns: Sequence[Column]) -> list[Block]:
     blocks += [_encode(nodes, column.name) for column in columns if column.kind == "one-hot"]
     for column in columns:
         if column.kind == "text":
-            texts = nodes.texts(column.name)
+            texts = nodes.known(column.name)
             blocks.append(Block(tf_idf(texts, column.words, column.idf), column.features))
     return blocks
 
@@ -61,7 +62,9 @@ def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array) -
     feature_column, value = table.need("feature"), table.find("value")
     if not len(table):
         raise DatasetError(f"{table.name} has no rows; remove the file if there are no sparse features.")
-    places = table.places(id_column, ids, nodes.name)
+    places, unknown = table.places(id_column, ids, nodes.name)
+    if unknown:
+        raise table.bad_cells(unknown, NO_NODE)
     features = table.texts(feature_column, "the name of the feature is missing; fill it in or remove the row.")
     values = table.numbers(value, "correct it or remove the row.") if value else np.ones(len(table), np.float32)
     names = sorted(pc.unique(features).to_pylist())
@@ -102,7 +105,7 @@ def _is_bag(columns: np.ndarray) -> bool:
 
 
 def _encode(nodes: Table, column: str) -> Block:
-    texts = nodes.texts(column)
+    texts = nodes.known(column)
     values = sorted(pc.unique(texts.drop_null()).to_pylist())
     found = pc.index_in(texts, value_set=pa.array(values, pa.string()))
     rows = np.flatnonzero(found.is_valid().to_numpy(zero_copy_only=False))

@@ -13,9 +13,9 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from ngcn.data.columns import Column, announce, column_facts
-from ngcn.data.feature_columns import feature_blocks, plan_columns, sparse_features, too_many_values
+from ngcn.data.feature_columns import NO_NODE, feature_blocks, plan_columns, sparse_features, too_many_values
 from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way
-from ngcn.data.table import Table, as_integers
+from ngcn.data.table import MOST_LISTED, Table, as_integers
 from ngcn.data.table_file import read_table
 from ngcn.errors import DatasetError
 
@@ -74,7 +74,9 @@ def parts_of_tables(
     special, training_error = _special_columns(nodes, id, label, ignore)
     ids = _node_ids(nodes, special["id"])
     ends = end_columns(edges, source, target)
-    sources, targets = (edges.places(end, ids, nodes.name) for end in ends)
+    (sources, unknown), (targets, more) = (edges.places(end, ids, nodes.name) for end in ends)
+    if unknown or more:
+        raise edges.bad_cells(unknown + more, NO_NODE)
     blocks: list[Block] = []
     plan: list[Column] = []
     feature_error = None
@@ -141,12 +143,12 @@ def _node_ids(nodes: Table, column: str) -> pa.Array:
     ids = nodes.ids(column)
     if not len(ids):
         raise DatasetError(f"{nodes.name} has no rows, so the graph has no nodes.")
-    codes = ids.dictionary_encode().indices.to_numpy()  # numbered as they first occur, so 0, 1, ... if all differ
-    repeated = codes != np.arange(len(codes))
-    if repeated.any():
-        again = int(np.argmax(repeated))
-        before = nodes.row_number(int(codes[again]))
-        raise nodes.error(again, column, f"the id {ids[again].as_py()!r} is in row {before} already; ids must differ.")
+    codes = ids.dictionary_encode().indices.to_numpy()
+    before = np.unique(codes, return_index=True)[1][codes]  # the row where each id occurs first
+    if again := np.flatnonzero(before != np.arange(len(ids))).tolist():
+        there = {row: nodes.row_number(int(before[row])) for row in again[:MOST_LISTED]}
+        bad = [(row, column, f"the id {ids[row].as_py()!r} is in row {there.get(row)} already") for row in again]
+        raise nodes.bad_cells(bad, "ids must differ.")
     return ids
 
 
@@ -215,11 +217,14 @@ def _masks(nodes: Table, column: str, labelled: np.ndarray) -> Masks | None:
     if texts.null_count == len(texts):
         return None
     parts = pc.utf8_lower(texts).to_pylist()
+    bad = []
     for row, part in enumerate(parts):
         if part not in SPLITS:
-            raise nodes.error(row, column, f"{texts[row].as_py()!r} is not a split; use train, val, test or nothing.")
-        if part is not None and not labelled[row]:
-            raise nodes.error(row, column, f"a {part} node needs a label; label it, or leave its split empty.")
+            bad.append((row, column, f"{texts[row].as_py()!r} is not a split"))
+        elif part is not None and not labelled[row]:
+            bad.append((row, column, f"a {part} node needs a label"))
+    if bad:
+        raise nodes.bad_cells(bad, "use train, val, test or nothing, and nothing for a node without a label.")
     numbers = np.array([SPLITS[part] for part in parts])
     return numbers == 0, numbers == 1, numbers == 2
 

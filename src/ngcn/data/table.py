@@ -95,18 +95,20 @@ class Table:
             raise self.error(first_true(texts.is_null()), column, missing)
         return texts
 
+    def known(self, column: str) -> pa.Array:
+        """Return the cells as text; null for an empty cell, and for one that stands for a missing value, such as n/a."""
+        return cells.without_missing(self.texts(column))
+
     def ids(self, column: str) -> pa.Array:
         return self.texts(column, "a node id is missing; fill it in or remove the row.")
 
-    def places(self, column: str, ids: pa.Array, home: str) -> np.ndarray:
-        """Return the position of each cell in ``ids``, the ids of the nodes in the table ``home``."""
+    def places(self, column: str, ids: pa.Array, home: str) -> tuple[np.ndarray, list[BadCell]]:
+        """Return the position of each cell in ``ids``, the ids of the nodes in the table ``home``, and unknown ids."""
         texts = self.ids(column)
         found = pc.index_in(texts, value_set=ids)
-        if found.null_count:
-            row = first_true(found.is_null())
-            node = repr(texts[row].as_py())
-            raise self.error(row, column, f"there is no node {node} in {home}; add it there, or remove the row.")
-        return found.to_numpy()
+        unknown = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False)).tolist()
+        bad = [(row, column, f"there is no node {texts[row].as_py()!r} in {home}") for row in unknown]
+        return pc.fill_null(found, -1).to_numpy(), bad
 
     def numbers(self, column: str, remedy: str) -> np.ndarray:
         """Return the cells as finite float32, true as 1. Errors about a cell end with ``remedy``."""
@@ -124,7 +126,7 @@ class Table:
         """
         given = self.cells(column)
         if pa.types.is_string(given.type):
-            given = cells.without_missing(self.texts(column)) if missing else self.texts(column)
+            given = self.known(column) if missing else self.texts(column)
             values = cells.parse(given, kind, format)
         elif _is_numeric(given.type) and kind in ("number", "boolean"):
             values = given.cast(pa.float64(), safe=False).to_numpy(

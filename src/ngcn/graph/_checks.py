@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ngcn.data.cells import MISSING
 from ngcn.data.parts import UNKNOWN, Matrix, Parts, log
 from ngcn.errors import DatasetError, GraphError
 from ngcn.text import shown
 
 MOST_CLASSES = 10_000  # or as many as there are nodes
-NO_LABEL = ("na", "nan", "null", "none", "unknown", "?", "-1")
+NO_LABEL = (*MISSING[1:], "unknown", "-1")
 
 
 def adjacency_matrix(given: Any) -> sp.csr_array:

@@ -9,7 +9,7 @@ import scipy.sparse as sp
 
 from ngcn.data.parts import Block, Matrix, Parts, log
 from ngcn.errors import DatasetError
-from ngcn.text import percent
+from ngcn.text import count, percent
 
 DENSE_CELLS = 200_000_000
 IDENTITY_NODES = 50_000  # larger graphs do not get one-hot features
@@ -99,7 +99,7 @@ def describe_missing(features: Matrix, names: Sequence[str] | None = None) -> st
         f"{missing[c]:,} of {names[c] if names is not None else str(c)!r} ({percent(missing[c] / nodes)})"
         for c in worst[:MOST_LISTED]
     ]
-    more = f" and {missing[worst[MOST_LISTED:]].sum():,} in {len(worst) - MOST_LISTED} more columns"
+    more = f" and {missing[worst[MOST_LISTED:]].sum():,} in {count(len(worst) - MOST_LISTED, 'more column')}"
     return ", ".join(listed) + (more if len(worst) > MOST_LISTED else "")
 
 
