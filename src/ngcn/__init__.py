@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from ngcn.nn import GCN, SAGE, Classifier, EachTower, Network, PyG, build_network
     from ngcn.ops import Features, Operator, Power, normalize
     from ngcn.registry import CLASSIFIERS, MODELS, RECIPES, ModelSpec, RecipeSpec
-    from ngcn.report import write_report
+    from ngcn.report import Inspection, inspect_graph, write_report
     from ngcn.runs import Run, predict, train, train_seeds
     from ngcn.training import Batch, Recipe, Result, Selection, Step
     from ngcn.tuning import CrossValidation, Tuned, cross_validate, tune
@@ -54,7 +54,7 @@ _HOMES = {
     "ngcn.nn": ("GCN", "SAGE", "Classifier", "EachTower", "Network", "PyG", "build_network"),
     "ngcn.ops": ("Features", "Operator", "Power", "normalize"),
     "ngcn.registry": ("CLASSIFIERS", "MODELS", "RECIPES", "ModelSpec", "RecipeSpec"),
-    "ngcn.report": ("write_report",),
+    "ngcn.report": ("Inspection", "inspect_graph", "write_report"),
     "ngcn.runs": ("Run", "predict", "train", "train_seeds"),
     "ngcn.training": ("Batch", "Recipe", "Result", "Selection", "Step"),
     "ngcn.tuning": ("CrossValidation", "Tuned", "cross_validate", "tune"),

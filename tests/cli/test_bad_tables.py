@@ -77,7 +77,7 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
             "edges.csv": "source,target\nn0,n1\n",
         },
         [
-            "nodes.csv has 7 cells that cannot be read: row 2, column 'age': 'old' is not a number; row 2, column ",
+            "nodes.csv has 7 bad cells: row 2, column 'age': 'old' is not a number; row 2, column ",
             "column 'born': '2000-0-01' is not a date like the others; row 3, column 'age'",
             "row 5, column 'age': 'old' is not a number; and 2 more; correct them, or train with --ignore age --",
         ],

@@ -141,7 +141,7 @@ def test_a_model_reads_other_tables_as_its_own(tmp_path: Path) -> None:
     assert (about[0] > 0).sum() == 2
     assert np.isfinite(model.predict_proba(new)).all()
     with pytest.raises(
-        DatasetError, match=r"nodes\.csv has 2 cells .* 'founded': '2003-01-01' is not a date like the others"
+        DatasetError, match=r"nodes\.csv has 2 bad cells: .* 'founded': '2003-01-01' is not a date like the others"
     ):
         model.read_graph(write(tmp_path / "new", {**few, "founded": ["2003-01-01"] * 2 + ["1.1.2000"]}))
     with pytest.raises(

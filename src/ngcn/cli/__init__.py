@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ngcn import __version__
-from ngcn.cli import datasets, evaluate, explain, export, predict, report, reproduce, train, tune
+from ngcn.cli import datasets, evaluate, explain, export, inspect, predict, report, reproduce, train, tune
 from ngcn.cli._errors import Verbs
 
 app = typer.Typer(
@@ -16,6 +16,7 @@ app = typer.Typer(
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+app.command("inspect")(inspect.inspect)
 app.command("train")(train.train)
 app.command("tune")(tune.tune)
 app.command("evaluate")(evaluate.evaluate)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import io
 import logging
 import re
+import shlex
 import signal
 import sys
 import warnings
+from ast import literal_eval
 from collections.abc import Collection
 from dataclasses import fields
 from pathlib import Path
@@ -84,8 +86,8 @@ def as_options(message: str, known: Collection[str] = OPTIONS) -> str:
     'train with --one-hot town --one-hot job, or --multilabel; see --edges'
     >>> as_options("continue it with `resume=True`"), as_options("add a line such as `dataset: cora`")
     ('continue it with `ngcn train --resume --out RUN`', 'add a line such as `dataset: cora`')
-    >>> as_options("use `label='COLUMN'`", known=["edges"])
-    'use `ngcn train --label COLUMN`'
+    >>> as_options("use `label='COLUMN'`", known=["edges"]), as_options("`ignore=['a, b']`")
+    ('use `ngcn train --label COLUMN`', "--ignore 'a, b'")
     """
 
     def option(found: re.Match[str]) -> str:
@@ -95,10 +97,20 @@ def as_options(message: str, known: Collection[str] = OPTIONS) -> str:
             return "`ngcn train --resume --out RUN`"  # an option of no other command
         flag, value = f"--{found['name'].replace('_', '-')}", found["value"]
         if value not in (None, "True"):
-            flag = " ".join(f"{flag} {item.strip(WRAPPED)}" for item in value.split(", "))
+            flag = " ".join(f"{flag} {item}" for item in _items(value))
         return f"`ngcn train {flag}`" if found["name"] in SETTINGS.difference(known) else flag
 
     return re.sub(r"`(?P<name>[a-z]\w*)(=(?P<value>[^`]*))?`", option, message)
+
+
+def _items(value: str) -> list[str]:
+    """The items of a value in Python, as a shell takes them."""
+    try:
+        read = literal_eval(value)
+    except (ValueError, SyntaxError):  # such as N, which stands for a number
+        return [item.strip(WRAPPED) for item in value.split(", ")]
+    items = map(str, read if isinstance(read, list | tuple) else [read])
+    return [item if re.fullmatch(r"[\w.,:/+-]+", item) else shlex.quote(item) for item in items]
 
 
 # The next two are the first checks of `Run`, whose import takes seconds: typing errors must not wait for torch.

@@ -104,12 +104,13 @@ def _facts(nodes: Table, name: str, column: Column | None, purpose: str) -> Colu
     if column is None:
         return ColumnFacts(name, what or "ignored", what or "ignored", given.null_count, distinct)
     suggestion = ""
-    if distinct < 2 and column.kind != "ignored":
+    if distinct < 2:
         suggestion = f"`ignore={[name]}`"
     elif column.kind in ("one-hot", "text", "ignored") and not what:
         suggestion = _suggestion(name, treatment_of_text(nodes, name).kind)
-    plain = column.kind == "number" and not column.describe()
-    treatment = "a number" if plain else column.describe()
+    treatment = column.describe()
+    if column.kind == "number" and not column.format[1:]:
+        treatment = ", ".join(filter(None, ("a number", treatment)))
     treatment += f" ({count(distinct, 'value')})" if column.kind == "one-hot" else ""
     return ColumnFacts(name, column.kind, treatment, given.null_count, distinct, suggestion)
 

@@ -8,8 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+
 from ngcn.data.catalog import check_exists, fetch, find, is_path, whereabouts
 from ngcn.data.parts import Parts
+from ngcn.data.table import Table
+from ngcn.data.table_file import read_table
 from ngcn.errors import DatasetError, NGCNError
 from ngcn.files import user_path
 from ngcn.registry import load
@@ -70,6 +74,18 @@ def read(name: str, **options: Any) -> Parts:
         # Whatever a library raises for content that no reader expected. MemoryError has no text
         reason = str(error) or "it does not fit into memory"
         raise DatasetError(f"{path} cannot be read as a graph: {reason.rstrip('.')}.") from error
+
+
+def without_edges(name: str, graph: str, **options: Any) -> Parts | None:
+    """Read the table of nodes alone, to find what else is wrong where edges cannot be read; None for other formats."""
+    path = user_path(name)
+    if is_path(name) and path.is_dir():
+        path = _find_table(path, "nodes") or path
+    if not is_path(name) or path.is_dir() or _reader(path)[1] != TABLES:
+        return None
+    given = {option: options[option] for option in COLUMNS if option in options}
+    edges = Table(pa.table({end: pa.array([], pa.string()) for end in ("source", "target")}), "edges")
+    return load("ngcn.data.node_edge_tables:parts_of_tables")(read_table(path), edges, name=graph, **given)
 
 
 def _listed(options: Any) -> str:

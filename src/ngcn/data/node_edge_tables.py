@@ -92,12 +92,13 @@ def parts_of_tables(
     except DatasetError as error:  # a missing label column matters more: this may be the text of the labels
         feature_error = error
     labels = _labels(nodes, special["label"], multilabel) if "label" in special else {}
-    masks = None
+    masks = split_error = None
     if "split" in special:
         try:
             masks = _masks(nodes, special["split"], labels.get("labelled", np.zeros(len(ids), bool)))
         except DatasetError as error:
-            training_error = training_error or feature_error or error
+            split_error = error
+    problems = [error for error in (training_error, feature_error, split_error) if error]
     return Parts(
         adjacency=_adjacency(edges, ends, sources, targets, len(ids)),
         features=blocks,
@@ -109,7 +110,8 @@ def parts_of_tables(
         columns=plan,
         column_facts=partial(column_facts, nodes, plan, special),
         error=feature_error,
-        training_error=training_error,
+        training_error=next(iter(problems), None),
+        problems=problems,
         **labels,
     )
 

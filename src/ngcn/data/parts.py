@@ -51,6 +51,7 @@ class Parts:
     published: bool = False  # a benchmark: its split is used without checks and warnings
     error: DatasetError | None = None  # raised when the parts become a graph
     training_error: DatasetError | None = None  # raised before it, if that graph is for training
+    problems: Sequence[DatasetError] = ()  # these two, and others that were found with them
 
     @property
     def nodes(self) -> int:

@@ -96,7 +96,7 @@ class Table:
         return texts
 
     def known(self, column: str) -> pa.Array:
-        """Return the cells as text; null for an empty cell, and for one that stands for a missing value, such as n/a."""
+        """Return the cells as text; null for those without a value, and for those that stand for none, such as n/a."""
         return cells.without_missing(self.texts(column))
 
     def ids(self, column: str) -> pa.Array:
@@ -157,7 +157,7 @@ class Table:
             f"row {self.row_number(row)}, column {column!r}: {what}" for row, column, what in sorted(bad)[:MOST_LISTED]
         ]
         rest = f"; and {len(bad) - MOST_LISTED} more" if len(bad) > MOST_LISTED else ""
-        return DatasetError(f"{self.name} has {len(bad)} cells that cannot be read: {'; '.join(first)}{rest}; {remedy}")
+        return DatasetError(f"{self.name} has {len(bad)} bad cells: {'; '.join(first)}{rest}; {remedy}")
 
     def cells(self, column: str) -> pa.Array:
         """Return the cells as they are in the file; those of a CSV file are text."""

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from ngcn.graph.graph import Graph
 from ngcn.text import percent
 
+MOST_COMPONENTS = 10  # in component_sizes
 CLEAR = 0.1  # homophily differs from that of random labels if it is this share of the way to 1, or to 0
 
 
@@ -30,6 +31,8 @@ class Facts(NamedTuple):
     train_share: float
     rarest_class: int  # training nodes of the class that has fewest
     largest_class: int
+    degrees: tuple[tuple[int, int, int], ...] = ()  # (fewest neighbours, most, nodes), in bins of powers of two
+    component_sizes: tuple[int, ...] = ()  # nodes of the largest ones
 
     def __str__(self) -> str:
         isolated = f", none for {_share(self.isolated)} of the nodes" if self.isolated else ""
@@ -82,6 +85,7 @@ def facts(graph: Graph) -> Facts:
     same, at_random = (_same_sets if graph.multilabel else _same_classes)(graph.labels, u[labelled], v[labelled])
     of_train = graph.labels[graph.train]
     sizes = of_train.sum(axis=0) if graph.multilabel else np.bincount(of_train, minlength=graph.classes)
+    connected = np.sort(np.bincount(component))[::-1]
     return Facts(
         nodes=graph.nodes,
         edges=len(u) + int(pattern.diagonal().sum()),
@@ -89,7 +93,7 @@ def facts(graph: Graph) -> Facts:
         max_degree=int(degrees.max()),
         isolated=float((degrees == 0).mean()),
         components=components,
-        largest_component=float(np.bincount(component).max() / graph.nodes),
+        largest_component=float(connected[0] / graph.nodes),
         labelled_edges=int(labelled.sum()),
         homophily=same,
         random_homophily=at_random,
@@ -97,7 +101,21 @@ def facts(graph: Graph) -> Facts:
         train_share=len(of_train) / graph.nodes,
         rarest_class=int(sizes.min(initial=len(of_train))),  # a graph may have no classes
         largest_class=int(sizes.max(initial=0)),
+        degrees=_bins(degrees),
+        component_sizes=tuple(connected[:MOST_COMPONENTS].tolist()),
     )
+
+
+def _bins(degrees: np.ndarray) -> tuple[tuple[int, int, int], ...]:
+    """The number of nodes by degree: 0, 1, 2, 3 to 4, 5 to 8, ...
+
+    >>> _bins(np.array([1, 1, 6]))
+    ((0, 0, 0), (1, 1, 2), (2, 2, 0), (3, 4, 0), (5, 8, 1))
+    """
+    exponents = np.ceil(np.log2(np.maximum(degrees, 1))).astype(int) + (degrees > 0)  # 0 for 0, 1 for 1, 2 for 2, ...
+    ends = [0, *(2**k for k in range(exponents.max()))]
+    starts = [0, *(end + 1 for end in ends)]
+    return tuple(zip(starts, ends, np.bincount(exponents).tolist(), strict=False))
 
 
 def _same_classes(labels: np.ndarray, u: np.ndarray, v: np.ndarray) -> tuple[float | None, float | None]:

@@ -1,5 +1,6 @@
-"""The report: one HTML file about a run, which needs no network connection."""
+"""HTML files that need no network connection: the report on a run, and the inspection of a graph."""
 
+from ngcn.report.inspection import Inspection, inspect_graph
 from ngcn.report.write import write_report
 
-__all__ = ["write_report"]
+__all__ = ["Inspection", "inspect_graph", "write_report"]

@@ -1,0 +1,231 @@
+"""`inspect_graph`: what training would see, before it: columns, missing values, edges, classes, problems, suggestions."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ngcn.config import FILE_SETTINGS, Config
+from ngcn.data.catalog import is_path
+from ngcn.data.columns import ColumnFacts
+from ngcn.data.files import read, without_edges
+from ngcn.data.parts import UNKNOWN, Parts, log
+from ngcn.errors import NGCNError
+from ngcn.files import user_path, write_text
+from ngcn.graph import Facts, Graph, facts, for_training, is_stored, load_dataset, missing_per_column
+from ngcn.model import prepare
+from ngcn.report.page import render
+from ngcn.report.suggestions import Suggestion, explicit, suggestions
+from ngcn.version import __version__
+
+PREPARED = {
+    "bag": "1 where a node has the feature, rows sum to 1",
+    "unit": "1 where a node has the feature, rows of length 1",
+    "row": "rows sum to 1",
+    "standard": "mean 0 and standard deviation 1, 0/1 columns and text as they are",
+    "none": "as they are",
+}
+
+
+class ClassCounts(NamedTuple):
+    """The nodes of a class in each split; ``other`` have the label and are in none."""
+
+    name: str
+    train: int
+    val: int
+    test: int
+    other: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inspection:
+    """What :func:`inspect_graph` finds.
+
+    Attributes:
+        name: the name of the graph.
+        problems: what would stop training, each in a sentence with its remedy.
+        warnings: what training would warn about.
+        suggestions: settings to consider, and why.
+        settings: the settings that the graph was read with, and those that make the treatment of each column explicit.
+        columns: the columns of a table of nodes, and how they are used.
+        facts: sizes, degrees, components and homophily; None if the edges cannot be read.
+        classes: how many nodes of each class are in which split.
+        features: how many features there are, and how they are prepared.
+        missing: the features with missing values, and the number of nodes without them; those with most first.
+    """
+
+    name: str
+    problems: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
+    settings: dict[str, Any]
+    columns: tuple[ColumnFacts, ...] = ()
+    facts: Facts | None = None
+    classes: tuple[ClassCounts, ...] = ()
+    features: str = ""
+    missing: tuple[tuple[str, int], ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether training would begin."""
+        return not self.problems
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything, ready for JSON."""
+        found: dict[str, Any] = {"ok": self.ok, **{field.name: getattr(self, field.name) for field in fields(self)}}
+        rows = {name: [row._asdict() for row in found[name]] for name in ("suggestions", "columns", "classes")}
+        summary = [] if self.facts is None else str(self.facts).splitlines()
+        return {**found, **rows, "facts": self.facts and self.facts._asdict(), "summary": summary}
+
+    def write_html(self, path: Path | str) -> None:
+        """Write a page: one file that needs no network connection."""
+        write_text(Path(path), page(self.to_dict()))
+
+
+def page(found: dict[str, Any], command: str = "") -> str:
+    """The page about an :class:`Inspection`, given as a dict, and the command that trains on the graph."""
+    of = found["facts"] or {"nodes": 0, "component_sizes": ()}
+    sizes = [f"{size:,}" for size in of["component_sizes"]]
+    more = len(sizes) < of.get("components", 0)
+    about = {
+        "title": f"{found['name']} before training",
+        "rows": of["nodes"],
+        "component_text": f"{', '.join(sizes)}{' ...' if more else ''} {'node' if sizes == ['1'] else 'nodes'}",
+        "classes": [row | {"all": row["train"] + row["val"] + row["test"] + row["other"]} for row in found["classes"]],
+    }
+    return render("inspection.html", version=__version__, command=command, **found | about)
+
+
+def inspect_graph(graph: Graph | Path | str, **settings: Any) -> Inspection:
+    """What training would see in a graph, without training: how columns are used, missing values, degrees, components,
+    homophily, classes, problems, and settings to consider.
+
+    Args:
+        graph: a graph; or a name, a folder or a file as for :func:`~ngcn.load_dataset`.
+        settings: settings of :class:`~ngcn.Config` about the data, such as ``label``, ``one_hot`` and ``split``.
+
+    Example:
+        >>> from ngcn import load_dataset
+        >>> found = inspect_graph(load_dataset("cora"))
+        >>> found.ok, found.facts.components, found.classes[0].train, found.features
+        (True, 78, 20, '1,433 features: 1 where a node has the feature, rows of length 1')
+    """
+    parts: Parts | None = None
+    problems: list[str] = []
+    known: Graph | None = None
+    with _captured() as warnings:
+        if isinstance(graph, Graph):
+            config, known = Config(dataset=graph.name, **settings), graph
+        else:
+            config = Config(dataset=f"{graph.absolute()}" if isinstance(graph, Path) else graph, **settings)
+            parts, known = _load(config, problems)
+    return _inspection(config, known, parts, problems, warnings)
+
+
+def _load(config: Config, problems: list[str]) -> tuple[Parts | None, Graph | None]:
+    """The parts and the graph, as far as they can be read; ``problems`` gets why they cannot."""
+    files = {name: getattr(config, name) for name in FILE_SETTINGS}
+    how: dict[str, Any] = {"split": config.split, "seed": config.seed}
+    parts = graph = None
+    with _noting(problems):
+        if is_path(config.dataset) and is_stored(user_path(config.dataset)):
+            return None, load_dataset(config.dataset, **how, **files)
+        parts = read(config.dataset, **files)
+    if parts is None:
+        with _noting(problems), _captured():
+            parts = without_edges(config.dataset, config.graph_name, **files)
+    if parts is None:
+        return None, None
+    problems += [str(error) for error in parts.problems]
+    if parts.labels is not None:
+        with _noting(problems), _captured() if problems else nullcontext():
+            graph = for_training(replace(parts, error=None, training_error=None), **how)
+    return parts, graph
+
+
+def _inspection(
+    config: Config, graph: Graph | None, parts: Parts | None, problems: list[str], warnings: list[str]
+) -> Inspection:
+    edges = parts is None or parts.adjacency.nnz > 0 or not problems  # else they may be those that cannot be read
+    name = graph.name if graph else parts.name if parts else config.graph_name
+    columns = tuple(parts.column_facts()) if parts else ()
+    features, missing = "", ()
+    if graph and not (parts and parts.error):
+        with _noting(problems):
+            features = _features(graph, config)
+        missing = _missing(graph)
+    if edges and graph is None and parts:
+        graph = _bare(parts)
+    known = facts(graph) if graph and edges else None
+    return Inspection(
+        name=name,
+        problems=tuple(dict.fromkeys(problems)),
+        warnings=tuple(warnings),
+        suggestions=tuple(suggestions(graph, config, columns, known)) if graph and known and not problems else (),
+        settings=explicit(config, columns),
+        columns=columns,
+        facts=known,
+        classes=tuple(_classes(graph)) if graph else (),
+        features=features,
+        missing=missing,
+    )
+
+
+def _sentence(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename:
+        return f"{error.filename}: {error.strerror}."
+    return str(error)
+
+
+@contextmanager
+def _noting(problems: list[str]) -> Iterator[None]:
+    try:
+        yield
+    except (NGCNError, OSError) as error:
+        problems.append(_sentence(error))
+
+
+@contextmanager
+def _captured() -> Iterator[list[str]]:
+    """The warnings about a user's data, in place of printing them."""
+    found: list[str] = []
+
+    class Keep(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            found.append(record.getMessage())
+
+    before, log.handlers, propagates, log.propagate = log.handlers, [Keep()], log.propagate, False
+    try:
+        yield found
+    finally:
+        log.handlers, log.propagate = before, propagates
+
+
+def _bare(parts: Parts) -> Graph:
+    """The edges alone."""
+    none = np.zeros(parts.nodes, bool)
+    return Graph(parts.adjacency, np.zeros((parts.nodes, 1)), np.full(parts.nodes, UNKNOWN), none, none, none)
+
+
+def _classes(graph: Graph) -> Iterator[ClassCounts]:
+    for number, name in enumerate(graph.class_names):
+        of = graph.labels[:, number] > 0 if graph.multilabel else graph.labels == number
+        splits = [int((of & mask).sum()) for mask in (graph.train, graph.val, graph.test)]
+        yield ClassCounts(name, *splits, int(of.sum()) - sum(splits))
+
+
+def _features(graph: Graph, config: Config) -> str:
+    number = graph.features.shape[1]
+    return f"{number:,} {'feature' if number == 1 else 'features'}: {PREPARED[prepare(graph, config).how]}"
+
+
+def _missing(graph: Graph) -> tuple[tuple[str, int], ...]:
+    missing = missing_per_column(graph.features)
+    worst = np.argsort(-missing, kind="stable")[: np.count_nonzero(missing)]
+    return tuple((graph.feature_names[c], int(missing[c])) for c in worst)
