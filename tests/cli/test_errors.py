@@ -144,7 +144,7 @@ def test_a_bug_keeps_its_traceback(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) 
     [
         ("use `multilabel=True`.", "use --multilabel."),
         ("train with `one_hot=['town', 'job']`", "train with --one-hot town --one-hot job"),
-        ('train with `ignore=["driver\'s age"]`', "train with --ignore driver's age"),
+        ('train with `ignore=["driver\'s age"]`', "train with --ignore 'driver'\"'\"'s age'"),
         ("use `model='ngcn'`, or `features=row`", "use --model ngcn, or --features row"),
         (
             "fewer `jobs`, another `results`, see `feature_table`",

@@ -71,12 +71,14 @@ _OF_INSPECT = [p for p in signature(inspect, eval_str=True).parameters.values() 
 def _signature() -> Signature:
     """The parameters of `ngcn inspect`: a graph, the settings of `Config` about the data, and those of the output."""
     kinds = get_type_hints(Config)
-    settings = [s for s in fields(Config) if s.metadata["panel"] == "Data" and s.name != "dataset" or s.name == "seed"]
+    settings = [
+        s for s in fields(Config) if (s.metadata["panel"] == "Data" and s.name != "dataset") or s.name == "seed"
+    ]
     graph = Annotated[str | None, typer.Argument(metavar="GRAPH", help=_GRAPH)]
     return Signature(
         [
             Parameter("dataset", Parameter.KEYWORD_ONLY, default=None, annotation=graph),
-            *(_parameter(setting, kinds[setting.name]) for setting in settings),
+            *(_parameter(setting, kinds[setting.name]) for setting in settings if setting.name != "dataset"),
             *_OF_INSPECT,
         ]
     )

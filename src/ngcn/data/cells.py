@@ -102,7 +102,7 @@ def read_numbers(texts: pa.Array) -> Numbers | None:
     if 2 * found[sign] <= len(texts) - texts.null_count:
         return None
     same = np.array_equal(read["."], read[","], equal_nan=True)
-    either = found["."] == found[","] and not same
+    either = bool(found["."] == found[","] and not same)
     return Numbers(sign, unit, certain=not same and not either, either=either)
 
 

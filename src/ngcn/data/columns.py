@@ -228,10 +228,10 @@ def announce(nodes: Table, columns: Sequence[Column]) -> None:
         log.warning(f"{nodes.name}: text with few values, encoded one-hot: {_listed(few)}.")
     if wordy := {c.name: count(len(c.words), "word") for c in columns if c.kind == "text"}:
         log.warning(f"{nodes.name}: free text, encoded as TF-IDF: {_listed(wordy)}.")
-    other = {c.name: _distinct(nodes, c.name) for c in columns if c.kind == "ignored"}
-    if empty := [name for name, values in other.items() if not values]:
+    ignored = {c.name: _distinct(nodes, c.name) for c in columns if c.kind == "ignored"}
+    if empty := [name for name, values in ignored.items() if not values]:
         log.warning(f"{nodes.name}: ignored, without a value: {', '.join(map(repr, empty))}.")
-    if other := {name: count(values, "value") for name, values in other.items() if values}:
+    if other := {name: count(values, "value") for name, values in ignored.items() if values}:
         log.warning(f"{nodes.name}: ignored, as names or codes: {_listed(other)}; `one_hot` or `text` would use them.")
 
 

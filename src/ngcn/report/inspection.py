@@ -1,4 +1,4 @@
-"""`inspect_graph`: what training would see, before it: columns, missing values, edges, classes, problems, suggestions."""
+"""`inspect_graph`: what training would see: columns, missing values, edges, classes, problems and suggestions."""
 
 from __future__ import annotations
 
@@ -155,7 +155,8 @@ def _inspection(
     edges = parts is None or parts.adjacency.nnz > 0 or not problems  # else they may be those that cannot be read
     name = graph.name if graph else parts.name if parts else config.graph_name
     columns = tuple(parts.column_facts()) if parts else ()
-    features, missing = "", ()
+    features = ""
+    missing: tuple[tuple[str, int], ...] = ()
     if graph and not (parts and parts.error):
         with _noting(problems):
             features = _features(graph, config)
@@ -216,8 +217,8 @@ def _bare(parts: Parts) -> Graph:
 def _classes(graph: Graph) -> Iterator[ClassCounts]:
     for number, name in enumerate(graph.class_names):
         of = graph.labels[:, number] > 0 if graph.multilabel else graph.labels == number
-        splits = [int((of & mask).sum()) for mask in (graph.train, graph.val, graph.test)]
-        yield ClassCounts(name, *splits, int(of.sum()) - sum(splits))
+        train, val, test = (int((of & mask).sum()) for mask in (graph.train, graph.val, graph.test))
+        yield ClassCounts(name, train, val, test, int(of.sum()) - train - val - test)
 
 
 def _features(graph: Graph, config: Config) -> str:

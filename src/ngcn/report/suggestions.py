@@ -43,11 +43,11 @@ def suggestions(graph: Graph, config: Config, columns: Sequence[ColumnFacts], kn
             value = "only one value" if column.distinct else "no value"
             yield Suggestion(column.suggestion, f"the column has {value}")
     yield from _about_labels(graph, known)
-    if known.homophily is not None and known.random_homophily is not None:
-        if known.homophily - known.random_homophily < USEFUL * (1 - known.random_homophily):
-            why = "neighbours do not share their class"
-            yield Suggestion("`model='mlp'`", f"{why}: a model without edges, to compare with")
-            yield Suggestion(f"`mix={DIRECTED}`", f"{why}: if edges have a direction, these towers use it")
+    same, at_random = known.homophily, known.random_homophily
+    if same is not None and at_random is not None and same - at_random < USEFUL * (1 - at_random):
+        why = "neighbours do not share their class"
+        yield Suggestion("`model='mlp'`", f"{why}: a model without edges, to compare with")
+        yield Suggestion(f"`mix={DIRECTED}`", f"{why}: if edges have a direction, these towers use it")
     if ignores_values(graph, config):
         yield Suggestion("`features='row'`", "only which features a node has counts by default; this keeps the values")
 
