@@ -59,6 +59,7 @@ def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     """The Python and the commands of a page, from top to bottom, in a folder with the tables of the guides."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", sys.path.copy())
+    monkeypatch.delitem(sys.modules, "model", raising=False)  # a package of tests; also the name of an exported model
     (tmp_path / "docs").symlink_to(ROOT / "docs")
     shutil.copytree(ROOT / "examples/town", "town")
     namespace: dict[str, object] = {}

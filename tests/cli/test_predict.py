@@ -205,7 +205,7 @@ def test_only_nodes_that_training_has_not_seen(ngcn: Ngcn) -> None:
             "row 2, column 'height': 'tall' is not a number; correct it",
         ),
         (lambda nodes: nodes.drop(columns="town"), "no column 'town'"),
-        (lambda nodes: nodes.drop(columns=["town", "height"]), "no column 'town'"),
+        (lambda nodes: nodes.drop(columns=["town", "height"]), "no column 'height'"),
     ],
 )
 def test_other_features_than_those_of_the_model_raise_an_error(ngcn: Ngcn, change: Callable, message: str) -> None:

@@ -34,7 +34,7 @@ def test_a_baseline_has_no_report_explanation_or_export(ngcn: Ngcn) -> None:
         assert result.exit_code == 2
         assert result.stderr == (
             "LP is a baseline without a network, so it cannot be explained, exported or reported on; train a network, "
-            "such as --model ngcn.\n"
+            "such as `ngcn train --model ngcn`.\n"
         )
     assert not Path("lp/report.html").exists() and not Path("lp/torch").exists()
     missing = ngcn("report", "nowhere")

@@ -250,5 +250,5 @@ def test_a_baseline_raises_a_model_error_before_its_graph_is_loaded(tmp_path) ->
         with pytest.raises(ModelError, match=r"^LP is a baseline without a network, so it cannot be explained"):
             explain_node(run, 0)
     network = train(crowds(), Config(model="gcn", steps=1)).model
-    with pytest.raises(GraphError, match="A model explains the nodes of a graph"):
+    with pytest.raises(GraphError, match="A model is used on a graph; pass one"):
         explain_node(network, 0)

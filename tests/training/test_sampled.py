@@ -106,7 +106,7 @@ def test_walks_are_right_on_average(graph: Graph, model: str) -> None:
     network, sampler = network.double(), sampler_of(network, A, X, Walks, 4)
     with torch.no_grad():
         expected = network.towers(operator, Features(X), torch.from_numpy(NODES))
-        draws = torch.stack([network.towers(s := sampler(NODES, (0, step)), s) for step in range(1000)])
+        draws = torch.stack([network.towers(s := sampler(NODES, (0, step)), s) for step in range(200)])
     error = draws.std(dim=0) / len(draws) ** 0.5
     assert ((draws.mean(dim=0) - expected).abs() < 5 * error + 1e-6).all()
     assert (draws.std(dim=0) > 1e-3).any()
@@ -117,7 +117,7 @@ def test_dropout_keeps_the_mean_and_shares_a_mask_if_asked(shared: bool) -> None
     torch.manual_seed(0)
     S, W = torch.randn(6, 8), torch.randn(8, 4).repeat(1, 2)  # two towers with the same weights
     power = SampledPower(S, shared_mask=shared)
-    draws = torch.stack([power.times(S, W, 2, Dropout.draw(0.5)) for _ in range(4000)])
+    draws = torch.stack([power.times(S, W, 2, Dropout.draw(0.5)) for _ in range(500)])
     error = draws.std(dim=0) / len(draws) ** 0.5
     assert ((draws.mean(dim=0) - S @ W).abs() < 5 * error).all()
     assert torch.equal(draws[:, :, :4], draws[:, :, 4:]) is shared

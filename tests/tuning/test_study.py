@@ -63,10 +63,11 @@ def test_what_is_found_is_told_clearly(graph: Graph) -> None:
     assert told(ours + 0.1, 9.0).endswith(f"The standard error of these scores is {error:.1f} % (400 nodes).")
 
 
-def test_a_search_continues_in_its_folder(graph: Graph, tmp_path: Path) -> None:
+def test_a_search_continues_in_its_folder(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storage, "FIRST", 4)
     first = tune(graph, QUICK, folder=tmp_path / "study", trials=2)
-    again = tune(graph, QUICK, folder=tmp_path / "study", trials=9)
-    assert again.trials[:2] == first.trials and again.ended == 9
+    again = tune(graph, QUICK, folder=tmp_path / "study", trials=5)
+    assert again.trials[:2] == first.trials and again.ended == 5
     assert sum(trial.is_default for trial in again.trials) == 1
     assert tune(graph, QUICK, folder=tmp_path / "study", trials=3).trials == again.trials  # has them already
     assert Config.from_file(tmp_path / "study" / "config.yaml") == again.config
@@ -161,19 +162,20 @@ def _search(graph: Graph, folder: Path, trials: int) -> None:
 
 def test_two_processes_share_a_study(graph: Graph, tmp_path: Path) -> None:
     context = multiprocessing.get_context("spawn")
-    both = [context.Process(target=_search, args=(graph, tmp_path / "study", 10)) for _ in range(2)]
+    both = [context.Process(target=_search, args=(graph, tmp_path / "study", 6)) for _ in range(2)]
     for process in both:
         process.start()
     for process in both:
         process.join(120)
         assert process.exitcode == 0
     study = optuna.load_study(study_name="ngcn", storage=f"sqlite:///{tmp_path / 'study' / 'study.db'}")
-    assert 10 <= len(study.trials) <= 11 and sum("default" in trial.user_attrs for trial in study.trials) == 1
-    assert len({str(trial.params) for trial in study.trials}) > 8
+    assert 6 <= len(study.trials) <= 7 and sum("default" in trial.user_attrs for trial in study.trials) == 1
+    assert len({str(trial.params) for trial in study.trials}) > 4
 
 
 def _killed_in_the_default(graph: Graph, folder: Path) -> None:
     def fit(*_: Any, **__: Any) -> None:
+        time.sleep(1)  # until Optuna has noted that the trial is alive
         os.kill(os.getpid(), signal.SIGKILL)
 
     module.fit = fit

@@ -42,7 +42,7 @@ def explain_node(
         >>> round(sum(vote.contribution for vote in why.votes) - why.probability, 6)
         0.0
     """
-    model, graph = model_and_graph(run, graph)
+    model, graph = model_and_graph(run, graph, network=True)
     return Explainer(model, graph).explain(find_node(graph, node), label)
 
 

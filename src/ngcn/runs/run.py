@@ -348,15 +348,20 @@ def open_run(given: Run | Path | str) -> Run:
     return given if isinstance(given, Run) else Run.open(given)
 
 
-def model_and_graph(given: Run | Model | Path | str, graph: Graph | None) -> tuple[Model, Graph]:
-    """A model, or that of the best seed of a run; and the graph to use it on, that of the run if None."""
-    if isinstance(given, Model):
-        if graph is None:
-            raise GraphError("A model is used on a graph; pass one as `graph`.")
-        return given, need_graph(graph)
-    run = open_run(given)
-    model = run.model()
-    return model, run.graph() if graph is None else need_graph(graph)
+def model_and_graph(
+    given: Run | Model | Path | str, graph: Graph | None, *, network: bool = False
+) -> tuple[Model, Graph]:
+    """A model, or that of the best seed of a run; and the graph to use it on, that of the run if None. If a ``network``
+    is needed, a baseline raises an error before its graph is loaded."""
+    run = None if isinstance(given, Model) else open_run(given)
+    model = given if run is None else run.model()
+    if network:
+        model.network  # noqa: B018
+    if graph is not None:
+        return model, need_graph(graph)
+    if run is None:
+        raise GraphError("A model is used on a graph; pass one as `graph`.")
+    return model, run.graph()
 
 
 def load_graph(config: Config) -> Graph:

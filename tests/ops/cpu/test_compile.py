@@ -102,15 +102,13 @@ def test_a_damaged_cache_is_compiled_again(tmp_path: Path) -> None:
         for file in cache.glob(f"**/*.{ending}"):
             file.write_bytes(file.read_bytes()[:length])
         assert run(script, "Damaged files", NGCN_CACHE=str(cache)) == ["0.0", "0"]
-    assert run(script, NGCN_CACHE=str(cache)) == ["0.0", "1"]
     for file in cache.glob("**/*.nbc"):  # one byte of the machine code
         content = bytearray(file.read_bytes())
         content[len(content) // 2] ^= 1
         file.write_bytes(content)
     assert run(script, "Damaged files", NGCN_CACHE=str(cache)) == ["0.0", "0"]
-    for content in ("[]", "[" * 100_000):
-        next(cache.glob("*/checksums.json")).write_text(content)
-        assert run(script, NGCN_CACHE=str(cache))[0] == "0.0"
+    next(cache.glob("*/checksums.json")).write_text("[" * 100_000)
+    assert run(script, NGCN_CACHE=str(cache))[0] == "0.0"
 
 
 def test_on_a_full_disk_every_process_compiles(tmp_path: Path) -> None:
