@@ -353,13 +353,13 @@ def model_and_graph(
 ) -> tuple[Model, Graph]:
     """A model, or that of the best seed of a run; and the graph to use it on, that of the run if None. If a ``network``
     is needed, a baseline raises an error before its graph is loaded."""
-    run = None if isinstance(given, Model) else open_run(given)
-    model = given if run is None else run.model()
+    run = given if isinstance(given, Model) else open_run(given)
+    model = run if isinstance(run, Model) else run.model()
     if network:
         model.network  # noqa: B018
     if graph is not None:
         return model, need_graph(graph)
-    if run is None:
+    if isinstance(run, Model):
         raise GraphError("A model is used on a graph; pass one as `graph`.")
     return model, run.graph()
 
