@@ -18,7 +18,7 @@ from ngcn.config import Config
 from ngcn.registry import RECIPES, SHARED
 
 GROUPS = {
-    "Graphs": ("Graph", "load_dataset", "inspect_graph", "Inspection", "knn_graph", "READERS"),
+    "Graphs": ("Graph", "load_dataset", "build", "inspect_graph", "Inspection", "knn_graph", "READERS"),
     "Training": ("Config", "train", "train_seeds", "Run", "Ray", "predict", "Result", "Step"),
     "Settings": ("tune", "Tuned", "cross_validate", "CrossValidation"),
     "Models": ("Model", "NGCNClassifier", "explain_node", "write_report", "export_torch"),

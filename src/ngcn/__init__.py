@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from ngcn.explain import explain_node
     from ngcn.export import export_torch
     from ngcn.graph import Graph, load_dataset
+    from ngcn.large import build
     from ngcn.model import Model
     from ngcn.nn import GCN, SAGE, Classifier, EachTower, Network, PyG, build_network
     from ngcn.ops import Features, Operator, Power, normalize
@@ -50,6 +51,7 @@ _HOMES = {
     "ngcn.explain": ("explain_node",),
     "ngcn.export": ("export_torch",),
     "ngcn.graph": ("Graph", "load_dataset"),
+    "ngcn.large": ("build",),
     "ngcn.model": ("Model",),
     "ngcn.nn": ("GCN", "SAGE", "Classifier", "EachTower", "Network", "PyG", "build_network"),
     "ngcn.ops": ("Features", "Operator", "Power", "normalize"),

@@ -4,6 +4,7 @@ while they are written."""
 from __future__ import annotations
 
 import errno
+import fcntl
 import gzip
 import io
 import json
@@ -83,6 +84,19 @@ def atomic(path: Path) -> Iterator[Path]:
         raise
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def lock(folder: Path) -> int | None:
+    """Lock a folder: a descriptor to close, or None if another process or thread has it. Ends with its process."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        os.close(descriptor)
+        return None
+    except OSError:
+        pass  # a file system without locks
+    return descriptor
 
 
 def write_text(path: Path, text: str) -> None:

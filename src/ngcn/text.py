@@ -113,3 +113,11 @@ def did_you_mean(name: str, known: Iterable[str], most: int = 1, cutoff: float =
     """
     near = get_close_matches(name, list(known), n=most, cutoff=cutoff)
     return f"did you mean {' or '.join(map(repr, near))}?" if near else ""
+
+
+def gigabytes(size: float) -> str:
+    """
+    >>> gigabytes(2_500_000_000), gigabytes(3_000_000)
+    ('2.5 GB', '3 MB')
+    """
+    return f"{size / 1e9:,.1f} GB" if size >= 1e9 else f"{size / 1e6:,.0f} MB"

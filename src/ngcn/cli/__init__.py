@@ -5,7 +5,7 @@ from typing import Annotated
 import typer
 
 from ngcn import __version__
-from ngcn.cli import datasets, evaluate, explain, export, inspect, predict, report, reproduce, train, tune
+from ngcn.cli import build, datasets, evaluate, explain, export, inspect, predict, report, reproduce, train, tune
 from ngcn.cli._errors import Verbs
 
 app = typer.Typer(
@@ -18,6 +18,7 @@ app = typer.Typer(
 )
 app.command("inspect")(inspect.inspect)
 app.command("train")(train.train)
+app.command("build")(build.build)
 app.command("tune")(tune.tune)
 app.command("evaluate")(evaluate.evaluate)
 app.command("predict")(predict.predict)

@@ -109,8 +109,8 @@ def train(
         Run.check(out, settings, resume)  # before anything that takes time
         if resume:
             _announce(Run(out, settings))
-    with _screen.busy(f"Loading {settings.graph_name}"):
-        graph = load_graph(settings)
+    with _screen.busy(f"Loading {settings.graph_name}") as say:
+        graph = load_graph(settings, out.parent if out else Path("runs"), _screen.amounts(say))
     if not (as_json or resume):
         _screen.note(str(facts(graph)))
     _warn(graph, settings)

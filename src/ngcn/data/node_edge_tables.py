@@ -25,7 +25,7 @@ ENDS = (
     *(("src", "dst"), ("from", "to"), ("source_id", "target_id"), ("from_id", "to_id"), ("src_id", "dst_id")),
     *(("id_1", "id_2"), ("id1", "id2"), ("node_1", "node_2"), ("node1", "node2"), ("u", "v")),
 )
-SPLITS = {None: UNKNOWN, "train": 0, "val": 1, "valid": 1, "validation": 1, "test": 2}
+SPLITS = {"train": 1, "val": 2, "valid": 2, "validation": 2, "test": 3}  # and 0 for none
 
 
 def read_tables(
@@ -71,7 +71,7 @@ def parts_of_tables(
         multilabel: whether a label is a list separated by ``|``; ``|`` alone is an empty list.
         columns: how a model reads the columns of nodes.
     """
-    special, training_error = _special_columns(nodes, id, label, ignore)
+    special, training_error = special_columns(nodes, id, label, ignore)
     ids = _node_ids(nodes, special["id"])
     ends = end_columns(edges, source, target)
     (sources, unknown), (targets, more) = (edges.places(end, ids, nodes.name) for end in ends)
@@ -154,7 +154,7 @@ def _node_ids(nodes: Table, column: str) -> pa.Array:
     return ids
 
 
-def _special_columns(
+def special_columns(
     nodes: Table, id: str | None, label: str, ignore: Sequence[str]
 ) -> tuple[dict[str, str], DatasetError | None]:
     """Return the columns that are not features, by their purpose, and an error if training lacks one of them."""
@@ -185,50 +185,73 @@ def _adjacency(edges: Table, ends: tuple[str, str], source: np.ndarray, target: 
         log.warning(f"{edges.name} has no edges, so no node has a neighbour.")
     if not column:
         return one_way(source, target, nodes)
+    weights = edge_weights(edges, column)
+    warn_about_weights(edges.name, weights.mean() if len(weights) else 1.0)
+    return one_way(source, target, nodes, weights)
+
+
+def edge_weights(edges: Table, column: str) -> np.ndarray:
+    """The weights of edges, all above 0."""
     weights = edges.numbers(column, "correct the weight, or remove the edge.")
     if (weights <= 0).any():
         row = int(np.argmax(weights <= 0))
         raise edges.error(row, column, f"the weight {weights[row]:g} is not above 0; correct or remove the edge.")
-    if len(weights) and not 0.1 <= weights.mean() <= 10:
+    return weights
+
+
+def warn_about_weights(name: str, mean: float) -> None:
+    if not 0.1 <= mean <= 10:
         log.warning(
-            f"{edges.name}: the mean weight is {weights.mean():.3g}, but self-loops have weight 1; scale them to a "
-            "mean near 1 unless this is intended."
+            f"{name}: the mean weight is {mean:.3g}, but self-loops have weight 1; scale them to a mean near 1 unless "
+            "this is intended."
         )
-    return one_way(source, target, nodes, weights)
 
 
 def _labels(nodes: Table, column: str, multilabel: bool) -> dict[str, Any]:
     """Return the fields of :class:`Parts` about labels."""
-    texts = nodes.texts(column)
-    lists = pc.split_pattern(pc.fill_null(texts, ""), "|") if multilabel else None
-    flat = texts if lists is None else pc.utf8_trim_whitespace(lists.flatten())
+    texts, flat, lengths = label_texts(nodes, column, multilabel)
     values = [value for value in pc.unique(flat).to_pylist() if value]
     names = [str(value) for value in np.sort(as_integers(pa.array(values, pa.string())))]
     numbers = pc.fill_null(pc.index_in(flat, value_set=pa.array(names, pa.string())), UNKNOWN).to_numpy()
     labels = numbers.astype(np.int64)
-    if lists is not None:
-        rows = np.repeat(np.arange(len(texts)), lists.value_lengths().to_numpy())
+    if lengths is not None:
+        rows = np.repeat(np.arange(len(texts)), lengths)
         labels = np.zeros((len(texts), len(names)), np.float32)
         labels[rows[numbers >= 0], numbers[numbers >= 0]] = 1
     labelled = texts.is_valid().to_numpy(zero_copy_only=False)
     return {"labels": labels, "labelled": labelled, "class_names": names, "label_at": partial(nodes.at, column)}
 
 
+def label_texts(nodes: Table, column: str, multilabel: bool) -> tuple[pa.Array, pa.Array, np.ndarray | None]:
+    """A column of labels; all labels in it; and, for multi-label, how many of them each node has, "" among them."""
+    texts = nodes.texts(column)
+    if not multilabel:
+        return texts, texts, None
+    lists = pc.split_pattern(pc.fill_null(texts, ""), "|")
+    return texts, pc.utf8_trim_whitespace(lists.flatten()), lists.value_lengths().to_numpy()
+
+
 def _masks(nodes: Table, column: str, labelled: np.ndarray) -> Masks | None:
     texts = nodes.texts(column)
     if texts.null_count == len(texts):
         return None
-    parts = pc.utf8_lower(texts).to_pylist()
-    bad = []
-    for row, part in enumerate(parts):
-        if part not in SPLITS:
-            bad.append((row, column, f"{texts[row].as_py()!r} is not a split"))
-        elif part is not None and not labelled[row]:
-            bad.append((row, column, f"a {part} node needs a label"))
+    numbers = split_numbers(nodes, column, labelled)
+    return numbers == 1, numbers == 2, numbers == 3
+
+
+def split_numbers(nodes: Table, column: str, labelled: np.ndarray) -> np.ndarray:
+    """1, 2 and 3 for nodes of the training, validation and test split; 0 for others."""
+    texts = nodes.texts(column)
+    lower = pc.utf8_lower(texts)
+    place = pc.index_in(lower, value_set=pa.array(SPLITS))
+    unknown = pc.and_(texts.is_valid(), place.is_null()).to_numpy(zero_copy_only=False)
+    numbers = np.array([*SPLITS.values(), 0], np.uint8)[pc.fill_null(place, len(SPLITS)).to_numpy()]
+    unlabelled = (numbers > 0) & ~labelled
+    bad = [(row, column, f"{texts[row].as_py()!r} is not a split") for row in np.flatnonzero(unknown).tolist()]
+    bad += [(row, column, f"a {lower[row].as_py()} node needs a label") for row in np.flatnonzero(unlabelled).tolist()]
     if bad:
         raise nodes.bad_cells(bad, "use train, val, test or nothing, and nothing for a node without a label.")
-    numbers = np.array([SPLITS[part] for part in parts])
-    return numbers == 0, numbers == 1, numbers == 2
+    return numbers
 
 
 def _graph_of(

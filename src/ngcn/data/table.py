@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 import numpy as np
@@ -16,7 +16,7 @@ from ngcn.data.parts import log
 from ngcn.errors import DatasetError
 from ngcn.text import shorten
 
-_INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"  # as str(int) writes it: 007 is text
+INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"  # as str(int) writes it: 007 is text
 MOST_LISTED = 5  # cells in a message
 BadCell = tuple[int, str, str]  # the row, from 0; the column; what is wrong
 _NAMELESS = r"|__index_level_\d+__|Unnamed: \d+"  # empty, or the names that pandas uses for a column without a name
@@ -31,7 +31,7 @@ class Table:
     """
 
     def __init__(
-        self, columns: pa.Table, name: str, first_row: int = 1, blank_rows: Sequence[int] = (), decimal: str = "."
+        self, columns: pa.Table, name: str, first_row: int = 1, blank_rows: Iterable[int] = (), decimal: str = "."
     ) -> None:
         try:
             names = [str(column).strip() for column in columns.column_names]
@@ -182,7 +182,7 @@ def check_unique(columns: Sequence[str], table: str) -> None:
         raise DatasetError(f"{table}: there is more than one column {repeated[0]!r}; rename or remove all but one.")
 
 
-def count_blank(row: int, blank_rows: Sequence[int]) -> int:
+def count_blank(row: int, blank_rows: Iterable[int]) -> int:
     """Return the number of a row in the file, given its number without the blank rows."""
     for blank in blank_rows:
         row += blank <= row
@@ -191,7 +191,7 @@ def count_blank(row: int, blank_rows: Sequence[int]) -> int:
 
 def as_integers(ids: pa.Array) -> np.ndarray:
     """Return ids as integers if all are written as integers, else as text."""
-    if len(ids) and pc.all(pc.match_substring_regex(ids, _INTEGER)).as_py():
+    if len(ids) and pc.all(pc.match_substring_regex(ids, INTEGER)).as_py():
         return ids.cast(pa.int64()).to_numpy(zero_copy_only=False)
     return np.array(ids.to_pylist(), dtype=str)
 

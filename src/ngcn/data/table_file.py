@@ -8,8 +8,9 @@ import gzip
 import io
 import re
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.csv
@@ -36,7 +37,7 @@ def read_table(path: str | Path) -> Table:
         return Table(_parquet(content, path), str(path))
     blank = _blank_rows(content)
     _check_encoding(content, path)
-    separator = "\t" if ".tsv" in path.suffixes else _separator(content)
+    separator = "\t" if ".tsv" in path.suffixes else csv_separator(content)
     decimal = "," if separator == ";" else "."  # programs that write decimal commas separate cells by semicolons
     return Table(_csv(content, path, separator, blank), str(path), first_row=2, blank_rows=blank, decimal=decimal)
 
@@ -68,28 +69,46 @@ def _parquet(content: bytes, path: Path) -> pa.Table:
 
 
 def _csv(content: bytes, path: Path, separator: str, blank_rows: Sequence[int]) -> pa.Table:
+    how = csv_options(csv_names(content, path, separator), separator, b'"' in content)
+    # One thread: only then does Arrow report the row of an error, and a process may exit right after reading.
+    read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=False)
     try:
-        lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", newline="")
+        return pa.csv.read_csv(pa.BufferReader(content), read, *how)
+    except pa.ArrowInvalid as error:
+        raise csv_error(path, error, blank_rows) from None
+
+
+def csv_names(content: bytes, path: Path, separator: str) -> list[str]:
+    """The names of the columns, given the start of a file."""
+    try:
+        lines = io.TextIOWrapper(io.BytesIO(content), "utf-8-sig", errors="replace", newline="")
         names = next(filter(None, csv.reader(lines, delimiter=separator, strict=True)), [])
     except csv.Error:
         what = "the quotation marks of its first line do not match; close them, or double those inside a name."
         raise DatasetError(f"{path}: {what}") from None
     if len(names) > MOST_COLUMNS:
         raise DatasetError(f"{path} has {len(names):,} columns; put features into a table of (id, feature, value).")
-    parse = pa.csv.ParseOptions(delimiter=separator, newlines_in_values=b'"' in content)
-    # One thread: only then does Arrow report the row of an error, and a process may exit right after reading.
-    read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=False)
-    convert = pa.csv.ConvertOptions(column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False)
-    try:
-        return pa.csv.read_csv(pa.BufferReader(content), read, parse, convert)
-    except pa.ArrowInvalid as error:
-        reason = str(error).splitlines()[0].removeprefix("CSV parse error: ").removeprefix("Row ").rstrip(".")
-        reason = re.sub(r"^#(\d+)", lambda row: f"#{count_blank(int(row[1]), blank_rows)}", reason)
-        remedy = "each row needs a cell for each column of the first line"
-        raise DatasetError(f"{path} is not a table, row {reason}; {remedy}.") from None
+    return names
 
 
-def _separator(content: bytes) -> str:
+def csv_options(names: Sequence[str], separator: str, quoted: bool) -> tuple[Any, Any]:
+    """How Arrow reads a file with these columns: as text. Cells of several lines are ``quoted``."""
+    types = dict.fromkeys(names, pa.string())
+    return (
+        pa.csv.ParseOptions(delimiter=separator, newlines_in_values=quoted),
+        pa.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
+    )
+
+
+def csv_error(path: Path, error: Exception, blank_rows: Iterable[int]) -> DatasetError:
+    """The error of Arrow, with the number of the row in the file."""
+    reason = str(error).splitlines()[0].removeprefix("CSV parse error: ").removeprefix("Row ").rstrip(".")
+    reason = re.sub(r"^#(\d+)", lambda row: f"#{count_blank(int(row[1]), blank_rows)}", reason)
+    remedy = "each row needs a cell for each column of the first line"
+    return DatasetError(f"{path} is not a table, row {reason}; {remedy}.")
+
+
+def csv_separator(content: bytes) -> str:
     """Return the most frequent separator outside quotes in the first line that is not blank."""
     header = next(filter(bytes.strip, io.BytesIO(content)), b"").decode("utf-8")
     return max(",;\t", key=re.sub('"[^"]*"', "", header).count)

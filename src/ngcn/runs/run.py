@@ -13,7 +13,6 @@ RUN/seed-0/checkpoint.safetensors until it is finished
 from __future__ import annotations
 
 import csv
-import fcntl
 import io
 import os
 import re
@@ -31,9 +30,10 @@ from ngcn import checks
 from ngcn.config import FILE_SETTINGS, Config
 from ngcn.data.catalog import DATASETS, is_path
 from ngcn.errors import DatasetError, GraphError, RunError
-from ngcn.files import atomic, read_bytes, remove_leftovers, write_json, write_text
+from ngcn.files import atomic, lock, read_bytes, remove_leftovers, write_json, write_text
 from ngcn.graph import Graph, load_dataset, need_graph, quietly
 from ngcn.json_file import Schema, read_json
+from ngcn.large import RowProgress, build_beside, needs_build
 from ngcn.model import Card, Model
 from ngcn.nn import Network
 from ngcn.runs.signals import Signals, graceful
@@ -160,16 +160,11 @@ class Run:
 
     def _take(self) -> None:
         """Lock the folder for the processes and threads that train into it. The lock ends with its process."""
-        self._lock = os.open(self.folder, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            self._release()
+        self._lock = lock(self.folder)
+        if self._lock is None:
             raise RunError(
                 f"{self.folder} is being trained by another process or thread; wait for it, or choose another folder."
-            ) from None
-        except OSError:
-            pass  # a file system without locks
+            )
 
     def _release(self) -> None:
         if self._lock is not None:
@@ -239,7 +234,7 @@ class Run:
     def card(self) -> Card:
         """What the run knows about its graph. A run of 0.1.0 has no graph.json: its graph is loaded again."""
         path = self.folder / "graph.json"
-        return Card.read(path) if path.exists() else Card.of(load_graph(self.config), self.config)
+        return Card.read(path) if path.exists() else Card.of(load_graph(self.config, self.folder.parent), self.config)
 
     def model(self, seed: int | None = None) -> Model:
         """The trained model of a seed; of the best seed if None."""
@@ -256,7 +251,7 @@ class Run:
             )
         try:
             with quietly():  # its warnings were shown in training
-                graph = load_graph(self.config)
+                graph = load_graph(self.config, self.folder.parent)
         except (DatasetError, GraphError) as error:
             raise RunError(f"The graph that {self.folder} was trained on cannot be loaded: {error}") from None
         if self.card.fingerprint != graph.fingerprint():
@@ -364,10 +359,19 @@ def model_and_graph(
     return model, run.graph()
 
 
-def load_graph(config: Config) -> Graph:
-    """The graph that the config names, with its split."""
+def load_graph(config: Config, beside: Path = Path("runs"), on_progress: RowProgress | None = None) -> Graph:
+    """The graph that the config names, with its split.
+
+    One that is too large for memory is built in ``beside / "graphs"``; ``on_progress`` as for :func:`ngcn.build`.
+    """
     files = {name: getattr(config, name) for name in FILE_SETTINGS}
-    return load_dataset(config.dataset, split=config.split, seed=config.seed, **files)
+    how: dict[str, Any] = {"split": config.split, "seed": config.seed}
+    if not needs_build(config.dataset, **files):
+        return load_dataset(config.dataset, **how, **files)
+    stored = build_beside(beside / "graphs", config.dataset, name=config.graph_name, on_progress=on_progress, **files)
+    graph = load_dataset(stored.folder.absolute(), **how)
+    vars(graph).update(source=config.dataset)
+    return graph
 
 
 def default_folder(config: Config, resume: bool = False) -> Path:

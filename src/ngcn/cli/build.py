@@ -1,0 +1,57 @@
+"""`ngcn build`: a graph on disk, from tables of any size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ngcn.cli import _screen
+
+_EDGES = "A table of edges, or a folder of its part files; without NODES, a folder with edges.* and nodes.*."
+
+
+def build(
+    edges: Annotated[Path, typer.Argument(metavar="EDGES", help=_EDGES)],
+    nodes: Annotated[Path | None, typer.Argument(metavar="NODES", help="A table of nodes.")] = None,
+    *,
+    out: Annotated[Path, typer.Option(help="The folder to write.")],
+    id: Annotated[str | None, typer.Option(metavar="COL", help="The column of node ids.")] = None,
+    source: Annotated[str | None, typer.Option(metavar="COL", help="The column of one end of an edge.")] = None,
+    target: Annotated[str | None, typer.Option(metavar="COL", help="The column of the other end.")] = None,
+    label: Annotated[str, typer.Option(metavar="COL", help="The column of labels.")] = "label",
+    one_hot: Annotated[list[str] | None, typer.Option(metavar="COL", help="A column of text: one-hot.")] = None,
+    ignore: Annotated[list[str] | None, typer.Option(metavar="COL", help="A column to ignore.")] = None,
+    multilabel: Annotated[bool, typer.Option("--multilabel", help="A label is a list, separated by |.")] = False,
+    half: Annotated[bool, typer.Option("--half", help="Store features in half precision, which halves them.")] = False,
+    memory: Annotated[str, typer.Option(metavar="SIZE", help="The private memory to use.")] = "4GB",
+) -> None:
+    """Build a graph on disk from tables of any size, in bounded memory.
+
+    `ngcn train FOLDER` trains on the result. A build that was stopped continues when the command is repeated.
+
+    Example: [bold]ngcn build edges.parquet nodes.parquet --out big/[/bold]
+    """
+    with _screen.busy("Building the graph") as say:
+        from ngcn.large import build as build_graph
+
+        graph = build_graph(
+            edges,
+            nodes,
+            out=out,
+            id=id,
+            source=source,
+            target=target,
+            label=label,
+            one_hot=one_hot or (),
+            ignore=ignore or (),
+            multilabel=multilabel,
+            half=half,
+            memory=memory,
+            on_progress=_screen.amounts(say),
+        )
+    _screen.note(
+        f"{graph.nodes:,} nodes, {graph.edges:,} edges, {graph.features.shape[1]:,} features and {graph.classes:,} "
+        f"classes in {out}; `ngcn train {out}/` trains on them."
+    )

@@ -1,0 +1,275 @@
+"""`LargeTable`: a table of any size, in one or more files, that is read in chunks. Each chunk is a `Table`."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet
+
+from ngcn.data.table import Table
+from ngcn.data.table_file import csv_error, csv_names, csv_options, csv_separator
+from ngcn.errors import DatasetError
+from ngcn.files import open_regular
+
+CELLS = 1 << 22  # that are read together, about
+BLOCK = 1 << 24  # bytes of text that are read together
+HEAD = 1 << 16  # bytes that have the first line
+ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".npy")
+
+
+class LargeTable:
+    """A table in a file, in a folder of part files, or in several files, which have the same columns.
+
+    Args:
+        paths: Parquet, CSV or TSV files (the latter may be gzipped), or .npy files with pairs of integers; or folders
+            of such files, which are read in the order of their names.
+
+    Attributes:
+        files: the paths.
+        columns: the names of the columns.
+        rows: their number; an estimate for text.
+    """
+
+    def __init__(self, paths: Path | str | Sequence[Path | str]) -> None:
+        given = [paths] if isinstance(paths, str | Path) else paths
+        self.files = [file for path in given for file in _files(Path(path))]
+        self._readers = [_reader(path) for path in self.files]
+        self.columns = self._readers[0].columns
+        for reader in self._readers[1:]:
+            if sorted(reader.columns) != sorted(self.columns):
+                raise DatasetError(
+                    f"{reader.path} has the columns {', '.join(reader.columns[:8])}, and {self.files[0]} has "
+                    f"{', '.join(self.columns[:8])}; the files of a table need the same columns."
+                )
+        self.rows = sum(reader.rows for reader in self._readers)
+
+    @property
+    def exact(self) -> bool:
+        """Whether ``rows`` is no estimate."""
+        return not any(isinstance(reader, _Text) for reader in self._readers)
+
+    @property
+    def bytes(self) -> int:
+        return sum(path.stat().st_size for path in self.files)
+
+    def head(self, rows: int = 1 << 14) -> Table:
+        """The first rows."""
+        for chunk in self._readers[0].chunks(self.columns):
+            return Table(chunk.columns[:rows], chunk.name, chunk.first_row, chunk.blank_rows, chunk.decimal)
+        return self._readers[0].empty()
+
+    def chunks(self, columns: Sequence[str] | None = None, after: tuple[int, int] = (0, 0)) -> Iterator[Table]:
+        """All rows, in order: these columns. ``after`` is :meth:`position` of the chunk to continue after."""
+        wanted = self.columns if columns is None else list(dict.fromkeys(columns))
+        first, skip = after
+        for reader in self._readers[first:]:
+            yield from reader.chunks(wanted, skip)
+            skip = 0
+
+    def row(self, number: int, column: str) -> tuple[Table, int]:
+        """The chunk that has this row, and the number of the row in it; for messages."""
+        for chunk in self.chunks([column]):
+            if number < len(chunk):
+                return chunk, number
+            number -= len(chunk)
+        raise DatasetError(f"{self.files[-1]} has changed while it was read; start again.")
+
+    def position(self, chunk: Table) -> tuple[int, int]:
+        """Where the rows after a chunk begin: the number of its file, and rows of that file."""
+        number = [str(path) for path in self.files].index(chunk.name)
+        return number, chunk.first_row - self._readers[number].first_row + len(chunk)
+
+
+class _Reader:
+    """One file."""
+
+    first_row = 1
+    decimal = "."
+    rows = 0
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.columns: list[str] = []
+
+    def chunks(self, columns: Sequence[str], skip: int = 0) -> Iterator[Table]:
+        """The rows after the first ``skip``."""
+        try:
+            for at, batch in self.batches(columns, skip):
+                if (left_out := max(0, skip - at)) < len(batch):
+                    yield self.table(batch.slice(left_out), self.first_row + at + left_out)
+        except DatasetError:
+            raise
+        except (pa.ArrowException, OSError, ValueError, EOFError) as error:
+            raise self.error(error) from None
+
+    def batches(self, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
+        """Rows, and the number of the first of them; rows before ``skip`` may be left out."""
+        raise NotImplementedError
+
+    def table(self, batch: Any, first_row: int) -> Table:
+        table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
+        return Table(table, str(self.path), first_row, self.blank_rows(), self.decimal)
+
+    def empty(self) -> Table:
+        nothing = pa.table({name: pa.array([], pa.string()) for name in self.columns})
+        return self.table(nothing, self.first_row)
+
+    def blank_rows(self) -> Iterable[int]:
+        return ()
+
+    def error(self, error: Exception) -> DatasetError:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        return DatasetError(f"{self.path} is truncated or damaged ({reason}); create it again.")
+
+
+class _Parquet(_Reader):
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        try:
+            with self._open() as file:
+                self.rows = file.metadata.num_rows
+                self.names = {str(name).strip(): name for name in file.schema_arrow.names}
+        except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
+            raise self.error(error) from None
+        self.columns = Table(file.schema_arrow.empty_table(), str(path)).column_names
+
+    def _open(self) -> Any:
+        open_regular(self.path).close()
+        return pyarrow.parquet.ParquetFile(str(self.path), memory_map=True, pre_buffer=False)
+
+    def batches(self, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
+        with self._open() as file:
+            names = [self.names[column] for column in columns]
+            groups = list(range(file.metadata.num_row_groups))
+            at = 0
+            while groups and at + file.metadata.row_group(groups[0]).num_rows <= skip:
+                at += file.metadata.row_group(groups.pop(0)).num_rows
+            size = max(1024, CELLS // max(1, len(names)))
+            for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=names, use_threads=False):
+                yield at, batch
+                at += len(batch)
+
+
+class _Text(_Reader):
+    first_row = 2  # after the first line
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        with self._open() as file:
+            try:
+                start = file.read(HEAD).removeprefix(codecs.BOM_UTF8)
+            except (OSError, EOFError) as error:
+                raise self.error(error) from None
+        if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+            raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
+        if not start.strip():
+            raise DatasetError(f"{path} is empty; it needs a first line with the names of the columns.")
+        start = start[: start.rfind(b"\n") + 1] or start
+        self.separator = "\t" if ".tsv" in path.suffixes else csv_separator(start)
+        self.decimal = "," if self.separator == ";" else "."
+        names = csv_names(start, path, self.separator)
+        self.names = {name.strip(): name for name in names}
+        header = pa.table({str(i): pa.array([], pa.string()) for i in range(len(names))}).rename_columns(names)
+        self.columns = Table(header, str(path)).column_names
+        unpacks = 4 if path.suffix == ".gz" else 1
+        self.rows = max(1, unpacks * path.stat().st_size * max(1, start.count(b"\n")) // len(start))
+
+    def _open(self) -> BinaryIO:
+        file = open_regular(self.path)
+        return gzip.GzipFile(fileobj=file) if self.path.suffix == ".gz" else file  # type: ignore[return-value]
+
+    def batches(self, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
+        how, convert = csv_options(list(self.names.values()), self.separator, True)
+        convert.include_columns = [self.names[column] for column in columns]
+        read = pa.csv.ReadOptions(block_size=BLOCK, use_threads=False)  # one thread: errors have the number of the row
+        compression = "gzip" if self.path.suffix == ".gz" else None
+        with pa.input_stream(str(self.path), compression=compression) as file:
+            at = 0
+            for batch in pa.csv.open_csv(file, read, how, convert):
+                yield at, batch
+                at += len(batch)
+
+    def blank_rows(self) -> Iterable[int]:
+        return _BlankRows(self)
+
+    def error(self, error: Exception) -> DatasetError:
+        if isinstance(error, pa.ArrowInvalid):
+            return csv_error(self.path, error, self.blank_rows())
+        return super().error(error)
+
+
+class _BlankRows:
+    """The numbers of the blank rows of a file. It is read only if they are asked for, for a message."""
+
+    def __init__(self, reader: _Text) -> None:
+        self.reader = reader
+
+    def __iter__(self) -> Iterator[int]:
+        row, quoted = 0, False
+        with self.reader._open() as file:
+            for line in file:
+                row += not quoted  # a quoted cell may span several lines
+                if not (line.strip(b"\r\n") or quoted):
+                    yield row
+                quoted ^= line.count(b'"') % 2 == 1
+
+
+class _Pairs(_Reader):
+    """An array with two rows or two columns of integers."""
+
+    def __init__(self, path: Path) -> None:
+        super().__init__(path)
+        self.columns = ["source", "target"]
+        try:
+            open_regular(path).close()
+            array: np.ndarray = np.load(path, mmap_mode="r")
+        except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
+            raise self.error(error) from None
+        pairs = array if array.ndim == 2 and array.shape[1] == 2 else array.T
+        if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+            raise DatasetError(
+                f"{path} should have two columns of integers, the ends of the edges, but has shape {array.shape} and "
+                f"type {array.dtype}."
+            )
+        self.pairs, self.rows = pairs, len(pairs)
+
+    def batches(self, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
+        for at in range(skip, self.rows, CELLS // 2):
+            rows = self.pairs[at : at + CELLS // 2]
+            ends = {name: np.ascontiguousarray(rows[:, self.columns.index(name)]) for name in columns}
+            yield at, pa.table(ends)
+
+
+def _files(path: Path) -> list[Path]:
+    """The files of a table: the path itself, or those in the folder."""
+    if not path.is_dir():
+        return [path]
+    found = [file for file in sorted(path.iterdir()) if _ending(file) and not file.name.startswith((".", "_"))]
+    if not found:
+        raise DatasetError(f"{path} holds no table; it should hold part files ending in {', '.join(ENDINGS)}.")
+    return found
+
+
+def _ending(path: Path) -> str:
+    return next((ending for ending in ENDINGS if path.name.lower().endswith(ending)), "")
+
+
+def _reader(path: Path) -> _Reader:
+    ending = _ending(path)
+    try:
+        if ending == ".parquet":
+            return _Parquet(path)
+        if ending == ".npy":
+            return _Pairs(path)
+        if ending:
+            return _Text(path)
+    except OSError as error:
+        raise DatasetError(f"{path} cannot be read: {error.strerror or error}.") from None
+    raise DatasetError(f"{path} is not a table that can be read in chunks; use {', '.join(ENDINGS)}.")

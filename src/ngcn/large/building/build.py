@@ -1,0 +1,175 @@
+"""`build`: from tables of any size to a graph on disk."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from ngcn import checks
+from ngcn.data.columns import NUMBERS, announce
+from ngcn.data.feature_columns import plan_columns
+from ngcn.data.large_table import LargeTable
+from ngcn.data.node_edge_tables import end_columns, special_columns, warn_about_weights
+from ngcn.data.parts import log
+from ngcn.errors import DatasetError
+from ngcn.files import write_json
+from ngcn.graph import StoredGraph, is_stored, open_graph
+from ngcn.graph.stored import MOST_NODES, write_meta
+from ngcn.json_file import read_json
+from ngcn.large.building.edges import EdgeTable, sort_rows, spread
+from ngcn.large.building.ids import Ids
+from ngcn.large.building.nodes import NodeTable, read_nodes, write_features
+from ngcn.large.building.work import RowProgress, Work, digest, of_files
+from ngcn.large.products import memory_bytes
+from ngcn.version import __version__
+
+Paths = Path | str | Sequence[Path | str]
+USED = (*NUMBERS, "one-hot")  # kinds of columns
+BUILT = "built.json"  # what a graph was built from
+
+
+def build(
+    edges: Paths,
+    nodes: Paths | None = None,
+    *,
+    out: Path | str,
+    id: str | None = None,
+    source: str | None = None,
+    target: str | None = None,
+    label: str = "label",
+    one_hot: Sequence[str] = (),
+    ignore: Sequence[str] = (),
+    multilabel: bool = False,
+    half: bool = False,
+    memory: str | int = "4GB",
+    name: str = "",
+    on_progress: RowProgress | None = None,
+) -> StoredGraph:
+    """Build a graph on disk from tables of any size, in bounded memory.
+
+    The columns are those of smaller graphs, see :func:`~ngcn.data.node_edge_tables.parts_of_tables`. How a column of
+    text is read is decided from the first rows. A build that was stopped continues when it is repeated.
+
+    Args:
+        edges: Parquet, CSV or TSV files (the latter may be gzipped), .npy files with pairs of integers, or folders of
+            part files. Without ``nodes``, a folder that holds both tables, ``edges.*`` and ``nodes.*``.
+        nodes: Parquet, CSV or TSV files with a row per node.
+        out: the folder to write.
+        id, source, target, label, one_hot, ignore, multilabel: as for smaller graphs.
+        half: store features in half precision, float16.
+        memory: the private memory that may be used; the rest of the machine's memory serves as a cache of the files.
+        name: the name of the graph; that of the folder if not given.
+        on_progress: called with the stage, the number of rows that are done, and that of all rows.
+
+    Returns:
+        The graph, memory-mapped.
+
+    Example:
+        >>> folder = getfixture("tmp_path")
+        >>> _ = (folder / "edges.csv").write_text("source,target\\n0,1\\n1,2\\n1,0\\n")
+        >>> _ = (folder / "nodes.csv").write_text("id,label,age\\n0,x,1.5\\n1,y,2\\n2,,3\\n")
+        >>> build(folder / "edges.csv", folder / "nodes.csv", out=folder / "graph")
+        Graph('graph', nodes=3, edges=2, features=1, classes=2, train=0, val=0, test=0)
+    """
+    bytes_ = memory_bytes(memory)
+    out = checks.file_path("out", out)
+    if nodes is None:
+        edges, nodes = tables_in(edges)
+    edge_files, node_files = LargeTable(edges), LargeTable(nodes)
+    how = {"id": id, "label": label, "one_hot": one_hot, "ignore": ignore, "multilabel": multilabel}
+    of_nodes = digest(__version__, of_files(node_files.files), how)
+    of_edges = digest(of_nodes, of_files(edge_files.files), source, target)
+    whole = digest(of_edges, half)
+    if is_stored(out):
+        if _built_from(out) == whole:
+            return open_graph(out)
+        raise DatasetError(f"{out} holds a graph that was built from something else; delete it, or use another folder.")
+    work = Work(out, on_progress)
+    if out.is_dir() and not work.folder.exists() and any(out.iterdir()):
+        raise DatasetError(f"{out} holds other files; use another folder.")
+    node_table = _node_table(node_files, how)
+    edge_table = _edge_table(edge_files, source, target)
+    with work.locked():
+        work.check_space(_space(edge_table, node_table, half))
+        found = work.stage("nodes", of_nodes, lambda: read_nodes(node_table, work))
+        ids = Ids(work, **found["ids"], home=str(node_files.files[0]))
+        if ids.nodes > MOST_NODES:
+            raise DatasetError(f"{ids.home} has {ids.nodes:,} nodes; a graph may have {MOST_NODES:,}.")
+        work.stage("ids", of_nodes, lambda: ids.write(node_files, node_table.special["id"]))
+        names = node_table.names(found["values"])
+        work.stage("features", whole, lambda: write_features(node_table, found["values"], half, work))
+        ends = work.stage("ends", of_edges, lambda: spread(edge_table, ids, of_edges, work))
+        if edge_table.weight and ends["rows"]:
+            warn_about_weights(str(edge_files.files[0]), ends["weight"] / ends["rows"])
+        weighted = edge_table.weight is not None
+        sort = partial(sort_rows, ends, weighted, ids.nodes, bytes_, of_edges, work)
+        entries = work.stage("rows", of_edges, sort)["entries"]
+        work.finish()
+        write_json(out / BUILT, {"inputs": whole})
+        sizes = {"name": name or out.resolve().name, "nodes": ids.nodes, "weighted": weighted}
+        sizes |= {"edges": entries // 2, "entries": entries}
+        write_meta(out, sizes, len(names), found["classes"], names, len(names))
+        work.clean()
+    return open_graph(out)
+
+
+def tables_in(folder: Any) -> tuple[Path, Path]:
+    """The tables of edges and of nodes in a folder; each may be a folder of part files."""
+    if not isinstance(folder, str | Path) or not Path(folder).is_dir():
+        raise DatasetError(f"{folder} is no folder with two tables; give a table of `nodes` too.")
+    found = []
+    for table in ("edges", "nodes"):
+        there = [path for path in sorted(Path(folder).iterdir()) if path.name.split(".")[0].lower() == table]
+        if len(there) != 1:
+            what = f"both {there[0].name} and {there[1].name}; remove one" if there else f"no table of {table}"
+            raise DatasetError(f"{folder} has {what}.")
+        found += there
+    return found[0], found[1]
+
+
+def _node_table(table: LargeTable, how: dict[str, Any]) -> NodeTable:
+    head = table.head()
+    special, missing = special_columns(head, how["id"], how["label"], how["ignore"])
+    if missing and (how["label"] != "label" or len(special) < 1 + len(how["ignore"])):
+        raise missing
+    if missing:
+        log.warning(f"{head.name} has no column 'label', so no node is labelled; `label` names another.")
+    if "graph" in special and "split" not in special:
+        raise DatasetError(
+            f"{head.name}: a graph on disk is split by nodes, not by graphs; add a column 'split', or use "
+            f"`ignore={[special['graph']]}`."
+        )
+    plan = plan_columns(head, list(special.values()), how["one_hot"], ())
+    announce(head, [column for column in plan if column.name not in how["one_hot"]])
+    if text := [column.name for column in plan if column.kind == "text"]:
+        log.warning(f"{head.name}: free text is not used in a graph on disk: {', '.join(text)} is ignored.")
+    if not any(column.kind in USED for column in plan):
+        raise DatasetError(f"{head.name} has no column of features.")
+    return NodeTable(table, special, plan, how["multilabel"])
+
+
+def _edge_table(table: LargeTable, source: str | None, target: str | None) -> EdgeTable:
+    head = table.head()
+    ends, weight = end_columns(head, source, target), head.find("weight")
+    if unused := [name for name in table.columns if name not in (*ends, weight)]:
+        log.warning(f"{head.name}: only source, target and weight of an edge are used, not {', '.join(unused)}.")
+    if not len(head):
+        log.warning(f"{head.name} has no edges, so no node has a neighbour.")
+    return EdgeTable(table, ends, weight)
+
+
+def _space(edges: EdgeTable, nodes: NodeTable, half: bool) -> int:
+    """About how many bytes of disk the build needs at its peak."""
+    per_edge = (16 + 8) + (8 + 8 if edges.weight else 0)
+    per_node = (2 if half else 4) * len(nodes.plan) + 60
+    return edges.table.rows * per_edge + nodes.table.rows * per_node
+
+
+def _built_from(out: Path) -> str:
+    try:
+        inputs: str = read_json(out / BUILT, {"inputs": str})["inputs"]
+        return inputs
+    except (OSError, ValueError):
+        return ""

@@ -1,0 +1,179 @@
+"""The ids of nodes, numbers or text: written to files, and found again through a hash table in a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ngcn.data.large_table import LargeTable
+from ngcn.data.table import INTEGER, BadCell, Table, first_true
+from ngcn.large.building import kernels
+from ngcn.large.building.work import Work, growing
+
+LONGEST = 1000  # characters of an id
+MOST_UNKNOWN = 1000  # ids of a chunk in an error
+CHUNK = 1 << 20  # ids that are converted together
+NO_STARTS = np.empty(0, np.int64)  # of integers
+
+
+class IdWriter:
+    """Writes ids as they come: as integers, until one is none; from there on, all as text.
+
+    ids.bytes: 8 bytes for each integer, or the text in UTF-8. ids.starts: for text, where each id begins.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.bytes, self.starts = folder / "ids.bytes", folder / "ids.starts"
+        self.file = self.bytes.open("wb")
+        self.nodes, self.longest = 0, 0  # characters; 0 for integers
+        self.ordered = True  # the ids are 0, 1, 2, ...
+
+    def append(self, table: Table, column: str) -> None:
+        numbers = None if self.longest else integers(table, column)
+        if numbers is not None:
+            self.file.write(numbers.data)
+            self.ordered &= bool((numbers == np.arange(self.nodes, self.nodes + len(numbers))).all())
+        else:
+            texts = table.ids(column)
+            if not self.longest:
+                self._begin_text()
+            lengths = pc.utf8_length(texts)
+            longest = pc.max(lengths).as_py()
+            if longest > LONGEST:
+                row = first_true(pc.greater(lengths, LONGEST))
+                what = f"the id has {lengths[row]} characters; at most {LONGEST} can be used."
+                raise table.error(row, column, what)
+            self.longest = max(self.longest, longest)
+            self._append(texts)
+        self.nodes += len(table)
+
+    def _begin_text(self) -> None:
+        """Write again, as text, what came before."""
+        self.file.close()
+        numbers = np.fromfile(self.bytes, np.int64) if self.nodes < CHUNK else np.memmap(self.bytes, np.int64, "r")
+        before = self.bytes.rename(self.bytes.with_name("ids.before"))
+        self.file, self.ordered = self.bytes.open("wb"), False
+        np.zeros(1, np.int64).tofile(self.starts)
+        for at in range(0, self.nodes, CHUNK):
+            texts = pa.array(numbers[at : at + CHUNK]).cast(pa.string())
+            self.longest = max(self.longest, pc.max(pc.utf8_length(texts)).as_py())
+            self._append(texts)
+        before.unlink()
+
+    def _append(self, texts: pa.Array) -> None:
+        data, starts = bytes_of(texts)
+        before = self.file.tell() - starts[0]
+        self.file.write(data[starts[0] : starts[-1]].data)
+        with self.starts.open("ab") as file:
+            file.write((starts[1:] + before).data)
+
+    def close(self) -> dict[str, Any]:
+        """What :class:`Ids` needs to know."""
+        self.file.close()
+        return {"nodes": self.nodes, "longest": self.longest, "ordered": self.ordered}
+
+
+class Ids:
+    """The ids that :class:`IdWriter` wrote.
+
+    Args:
+        work: the build.
+        nodes: their number.
+        longest: characters of the longest text; 0 if the ids are integers.
+        ordered: whether they are 0, 1, 2, ...
+        home: the name of the table of nodes, for messages.
+    """
+
+    def __init__(self, work: Work, nodes: int, longest: int, ordered: bool, home: str) -> None:
+        self.work, self.nodes, self.longest, self.ordered, self.home = work, nodes, longest, ordered, home
+        self._arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
+
+    def write(self, table: LargeTable, column: str) -> dict[str, Any]:
+        """Write ids.npy and the hash table; raise an error if an id is repeated."""
+        data, starts = self._stored()
+        if not self.ordered:
+            self._index(table, column, data, starts)
+        with growing(self.work, "ids", f"<U{self.longest}" if self.longest else np.int64) as out:
+            for at in range(0, self.nodes, CHUNK):
+                if self.longest:
+                    some = starts[at : at + CHUNK + 1]
+                    buffers = map(pa.py_buffer, (some - some[0], data[some[0] : some[-1]]))
+                    texts = pa.LargeStringArray.from_buffers(len(some) - 1, *buffers)
+                    out.append(np.array(texts.to_pylist(), out.dtype))
+                else:
+                    out.append(data.view(np.int64)[at : at + CHUNK])
+        return {}
+
+    def _index(self, table: LargeTable, column: str, data: np.ndarray, starts: np.ndarray) -> None:
+        capacity = 1 << (self.nodes * 3 // 2).bit_length()
+        path = self.work.folder / "slots"
+        with path.open("wb") as file:
+            for _ in range(0, 4 * capacity, 1 << 24):  # no hole in the file: the disk may have no room for it later
+                file.write(bytes(min(4 * capacity, 1 << 24)))
+        slots, repeated = np.memmap(path, np.int32, "r+", shape=(capacity,)), np.zeros(2, np.int64)
+        kernels.insert_ids(1, (data, starts, slots, repeated), self.nodes)
+        if repeated[1]:
+            (before, there), (chunk, row) = (table.row(int(node), column) for node in repeated)
+            node = chunk.ids(column)[row].as_py()
+            where = f"row {before.row_number(there)}" + ("" if before.name == chunk.name else f" of {before.name}")
+            raise chunk.error(row, column, f"the id {node!r} is in {where} already; ids must differ.")
+
+    def _stored(self) -> tuple[np.ndarray, np.ndarray]:
+        folder = self.work.folder
+        data: np.ndarray = np.memmap(folder / "ids.bytes", np.uint8, "r")
+        return data, np.memmap(folder / "ids.starts", np.int64, "r") if self.longest else NO_STARTS
+
+    def places(self, table: Table, column: str) -> tuple[np.ndarray, list[BadCell]]:
+        """The numbers of the nodes in a column, and the first unknown ids."""
+        numbers = None if self.longest else integers(table, column)
+        if numbers is not None and self.ordered:
+            return numbers, self._unknown(table, column, (numbers < 0) | (numbers >= self.nodes))
+        if numbers is not None:
+            wanted, wanted_starts = numbers.view(np.uint8), NO_STARTS
+        elif self.longest:
+            wanted, wanted_starts = bytes_of(table.ids(column))
+        else:  # no integers, so some of them are no ids
+            texts = table.ids(column)
+            unlike = pc.invert(pc.match_substring_regex(texts, INTEGER))
+            return np.zeros(len(texts), np.int64), self._unknown(table, column, unlike.to_numpy(zero_copy_only=False))
+        if self._arrays is None:
+            slots: np.ndarray = np.memmap(self.work.folder / "slots", np.int32, "r")
+            self._arrays = *self._stored(), slots
+        places = np.empty(len(table), np.int64)
+        kernels.find_ids(-(-len(table) // kernels.ROWS), (wanted, wanted_starts, *self._arrays, places))
+        return places, self._unknown(table, column, places < 0)
+
+    def _unknown(self, table: Table, column: str, which: np.ndarray) -> list[BadCell]:
+        if not which.any():
+            return []
+        texts = table.ids(column)
+        rows = np.flatnonzero(which)[:MOST_UNKNOWN].tolist()
+        return [(row, column, f"there is no node {texts[row].as_py()!r} in {self.home}") for row in rows]
+
+
+def integers(table: Table, column: str) -> np.ndarray | None:
+    """A column of ids as int64, if all are written as integers are."""
+    cells = table.cells(column)
+    if pa.types.is_integer(cells.type) and not cells.null_count:
+        try:
+            return np.ascontiguousarray(cells.cast(pa.int64()).to_numpy())
+        except pa.ArrowInvalid:  # above 2^63
+            return None
+    texts = table.ids(column)
+    try:
+        numbers = texts.cast(pa.int64())
+    except pa.ArrowInvalid:
+        return None
+    return np.ascontiguousarray(numbers.to_numpy()) if numbers.cast(pa.string()).equals(texts) else None
+
+
+def bytes_of(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The bytes of all texts, and where each begins and the last one ends."""
+    texts = texts.cast(pa.large_string())
+    _, offsets, data = texts.buffers()
+    starts = np.frombuffer(offsets, np.int64)[texts.offset : texts.offset + len(texts) + 1]
+    return np.frombuffer(data or b"", np.uint8), starts
