@@ -6,15 +6,19 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check --constr
 
 # make fuzz: odd and damaged inputs for ten minutes; ARGS="--inputs 30000 --seed 1" passes options.
 # make test-lowest: a selection of the tests with the lowest versions that pyproject.toml allows.
+# make test-cluster: trainings and products on Ray clusters that lose machines.
 # make docs: the documentation as a site, in docs/_build/html.   make check-docs: its links, its search, in a browser.
 # make dist: wheel and sdist, in dist/.
-.PHONY: demo test test-lowest fuzz check docs check-docs dist bench clean
+.PHONY: demo test test-cluster test-lowest fuzz check docs check-docs dist bench clean
 
 demo: .venv/package
 	$(BIN)/ngcn train cora
 
 test: .venv/test
 	OMP_NUM_THREADS=1 $(BIN)/python -m pytest --numprocesses auto --dist worksteal $(ARGS)
+
+test-cluster: .venv/test
+	OMP_NUM_THREADS=1 $(BIN)/python -m pytest -m cluster tests/engine $(ARGS)
 
 # Warnings of old versions are no errors. Torch is that of constraints.txt: see tools/lowest.py
 test-lowest: .venv-lowest/test

@@ -14,7 +14,7 @@ import pytest
 from .conftest import Process
 
 Start = Callable[..., Process]
-TRAIN = ("train", "cora", "--model", "gcn", "--steps", "200", "--patience", "180")
+TRAIN = ("train", "cora", "--model", "gcn", "--steps", "600", "--patience", "580")
 REFIT = ("train", "cora", "--steps", "60", "--refit")
 SEEDS = ("--seeds", "2", "--threads", "2")
 
@@ -50,7 +50,7 @@ def alive(pid: int) -> bool:
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run of two seeds without an interruption."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    process = Process(folder, 0, (*TRAIN, *SEEDS, "--out", "run"))
+    process = Process(folder, (*TRAIN, *SEEDS, "--out", "run"))
     assert process.end()[0] == 0
     return folder / "run"
 
@@ -59,7 +59,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def refitted(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The same with --refit."""
     folder = tmp_path_factory.mktemp("undisturbed")
-    assert Process(folder, 0, (*REFIT, "--out", "run")).end()[0] == 0
+    assert Process(folder, (*REFIT, "--out", "run")).end()[0] == 0
     return folder / "run"
 
 
@@ -77,8 +77,8 @@ def test_one_seed(start: Start, tmp_path: Path, whole: Path, how: signal.Signals
         assert code == 128 + how
         assert stderr.endswith(f"Stopped by {how.name}; continue with `ngcn train --resume --out parts`.\n")
     code, _, stderr = start("train", "--resume", "--out", "parts").end()
-    assert code == 0 and (said := re.search(r"The run in parts continues after (\d+) of 200 steps\.\n", stderr))
-    assert 0 < int(said[1]) < 200
+    assert code == 0 and (said := re.search(r"The run in parts continues after (\d+) of 600 steps\.\n", stderr))
+    assert 0 < int(said[1]) < 600
     assert contents(tmp_path / "parts/seed-0") == contents(whole / "seed-0")
 
 
@@ -104,8 +104,8 @@ def test_several_seeds(start: Start, tmp_path: Path, whole: Path, how: signal.Si
     parts.send_signal(how)
     code, _, stderr = parts.end()
     wait_for(lambda: not any(map(alive, family)))
-    assert list((tmp_path / "parts").glob("seed-*/checkpoint.safetensors"))
-    if how == signal.SIGTERM:
+    if how == signal.SIGTERM:  # else the workers end at once, and the last checkpoint may be some seconds old
+        assert list((tmp_path / "parts").glob("seed-*/checkpoint.safetensors"))
         assert code == 128 + how
         assert stderr.endswith("Stopped by SIGTERM; continue with `ngcn train --resume --out parts`.\n")
     assert start("train", "--resume", "--out", "parts", "--threads", "2").end()[0] == 0

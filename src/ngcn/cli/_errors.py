@@ -26,6 +26,7 @@ USER_ERROR = 2
 WRAPPED = "[]'\""  # around a value in Python, not in an option
 SETTINGS = {f.name for f in fields(Config)}  # options of ngcn train
 OPTIONS = SETTINGS | {"nodes", "out", "resume", "threads", "jobs", "results", "minutes", "trials", "log"}
+OPTIONS |= {"engine", "address", "workers"}
 
 
 class Verbs(TyperGroup):

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from ngcn.cli import _screen
+from ngcn.cli._engine import AddressOption, EngineOption, WorkersOption, engine_of
 from ngcn.data.catalog import DATASETS as CATALOG
 from ngcn.data.catalog import fetch, whereabouts
 from ngcn.errors import ConfigError
@@ -18,6 +19,7 @@ from ngcn.registry import title_of
 from ngcn.text import count
 
 if TYPE_CHECKING:
+    from ngcn.engine import Ray
     from ngcn.experiments import Cell, Plan, Store
 
 WHAT = ("table2", "table3", "table4", "sensitivity", "noise", "attention", "tsne", "recipes")
@@ -34,6 +36,9 @@ def reproduce(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Train few seeds and few configurations.")] = False,
     jobs: Annotated[int | None, typer.Option(min=1, help="Parallel trainings [dim](one per core)[/dim].")] = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     results: Annotated[
         Path, typer.Option(file_okay=False, help="The folder of the results. The page is written next to it, as .md.")
     ] = Path("results"),
@@ -49,6 +54,7 @@ def reproduce(
     Example: [bold]ngcn reproduce table2 --quick[/bold]
     """
     names, (results, page) = _names(what), _paths(results)
+    cluster = engine_of(engine, address, workers, jobs=jobs)
     with _screen.busy("Loading torch"):
         from ngcn.experiments import EXPERIMENTS, Plan, Store, cells_of
         from ngcn.experiments.cell import DATASETS
@@ -61,10 +67,10 @@ def reproduce(
     if not cells:
         raise ConfigError(f"No training of {', '.join(names)} uses {', '.join(plan.datasets)}; leave out --datasets.")
     missing = _trainable([cell for cell in cells if cell not in store])
-    cores = len(os.sched_getaffinity(0))
+    cores = (cluster and cluster.workers) or len(os.sched_getaffinity(0))
     jobs = min(jobs or cores, cores)
     # From all finished cells, so that the estimate does not depend on WHAT
-    estimate = Estimate(store, cells_of(list(EXPERIMENTS), Plan(DATASETS)), min(jobs, cores))
+    estimate = Estimate(store, cells_of(list(EXPERIMENTS), Plan(DATASETS)), jobs)
     total = f"{count(len(cells), 'training')}, {len(missing)} missing: {estimate(missing)} (estimated)"
     if dry_run:
         keys = {cell.key for cell in missing}
@@ -81,7 +87,7 @@ def reproduce(
     elif missing:
         _check_writable(results, page)
         _screen.note(f"{total}.")
-        failed = _train(missing, store, jobs, estimate.cores)
+        failed = _train(missing, store, jobs, cluster)
     store.write_summary()
     write_page(page, store, Plan(_datasets(None)))  # the whole page, whatever WHAT is
     _show_results(names, store, plan)
@@ -153,7 +159,7 @@ def _show_results(names: list[str], store: Store, plan: Plan) -> None:
         console.print()
 
 
-def _train(missing: list[Cell], store: Store, jobs: int, cores: int) -> dict[str, str]:
+def _train(missing: list[Cell], store: Store, jobs: int, engine: Ray | None) -> dict[str, str]:
     """Train the missing cells; returns the error messages of those that failed.
 
     A bar shows the finished cells, the best validation score and the time left.
@@ -176,13 +182,13 @@ def _train(missing: list[Cell], store: Store, jobs: int, cores: int) -> dict[str
         left, config = sum(work.values()), cell.setup.config
         best = max(best, (outcome["val"], f"{title_of(config.model, config.recipe)} on {config.graph_name}"))
         # The ratio of measured to estimated time; near 1 at first
-        pace = (cores * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
-        update(finished, f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / cores)} left")
+        pace = (jobs * (time.monotonic() - started) + TRUST_SECONDS) / (total - left + TRUST_SECONDS)
+        update(finished, f"best val {100 * best[0]:.1f} % ({best[1]}), {duration(left * pace / jobs)} left")
 
     for dataset in {cell.setup.config.dataset for cell in missing}:
         fetch(dataset)  # once, before the processes start
     with handled_by(stop), _screen.bar("Training", len(missing)) as update:
-        return run(missing, store, jobs, on_done)
+        return run(missing, store, jobs, on_done, engine)
 
 
 def _check_writable(results: Path, page: Path) -> None:

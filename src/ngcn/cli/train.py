@@ -13,6 +13,7 @@ import typer
 
 from ngcn.checks import choice
 from ngcn.cli import _screen
+from ngcn.cli._engine import AddressOption, EngineOption, WorkersOption, engine_of
 from ngcn.cli._errors import check_unfinished
 from ngcn.config import Config
 from ngcn.data.catalog import DATASETS, check_exists
@@ -81,6 +82,9 @@ def train(
     out: Annotated[Path | None, _option("--out", "The run folder.", "runs/DATASET-MODEL-...")] = None,
     resume: Annotated[bool, _option("--resume", "Continue the run in the run folder with its settings.")] = False,
     threads: Annotated[int | None, _option("--threads", "Cores to use.", "all", min=1)] = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
+    workers: WorkersOption = None,
     log: Annotated[str | None, _option("--log", "Where to write every step: tensorboard.")] = None,
     as_json: Annotated[bool, _option("--json", "Print one JSON object on stdout and nothing else.")] = False,
     **options: Any,
@@ -92,6 +96,7 @@ def train(
     Example: [bold]ngcn train cora[/bold]
     """
     given = _given(nodes, options)
+    cluster = engine_of(engine, address, workers, threads=threads)
     settings = _settings(given, config, out, resume)
     check_exists(settings.dataset)
     if log:
@@ -114,8 +119,9 @@ def train(
     if not (as_json or resume):
         _screen.note(str(facts(graph)))
     _warn(graph, settings)
+    how: dict[str, Any] = {"resume": resume, "threads": threads, "engine": cluster, "log": log}
     with _screen.progress(settings) as on_progress:
-        run = train_seeds(graph, settings, out, resume=resume, threads=threads, log=log, on_progress=on_progress)
+        run = train_seeds(graph, settings, out, **how, on_progress=on_progress)
     if as_json:
         _screen.divergence(run)
         print(json.dumps(run.summary(), allow_nan=False))

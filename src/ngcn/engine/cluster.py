@@ -7,11 +7,13 @@ it must be a function of files on storage that all machines see, and keep what i
 from __future__ import annotations
 
 import os
+import pickle
 import platform
 import signal
 import socket
 import sys
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
@@ -21,6 +23,7 @@ from typing import Any, NamedTuple, TypeVar
 from uuid import uuid4
 
 from ngcn.errors import EngineError, NGCNError
+from ngcn.text import count
 from ngcn.version import __version__
 
 T = TypeVar("T")
@@ -85,6 +88,7 @@ class Ray:
             os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
             # Listen on 127.0.0.1 only, as it does on those systems
             os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")
+        os.environ.setdefault("RAY_task_oom_retries", str(RETRIES))  # else without end
         import ray
 
         given = ray.is_initialized()  # by the user's own code: it stays
@@ -111,8 +115,8 @@ class Ray:
         workers = self.workers or (sum(cores) if threads else len(cores))
         if workers > sum(cores):
             raise EngineError(
-                f"The cluster has {sum(cores)} CPUs on {len(cores)} machines, fewer than `workers={workers}`; ask for "
-                "fewer, or add machines."
+                f"The cluster has {sum(cores)} CPUs on {count(len(cores), 'machine')}, fewer than "
+                f"`workers={workers}`; ask for fewer, or add machines."
             )
         fitting = (n for n in range(max(cores), 0, -1) if sum(of // n for of in cores) >= workers)
         return workers, threads or next(fitting)
@@ -169,14 +173,15 @@ class Cluster:
         import ray
 
         how = {"num_cpus": self.threads, "max_retries": RETRIES, "scheduling_strategy": "SPREAD"}
-        do: Any = ray.remote(_do)
-        waiting, running = iter(tasks), list[Any]()
+        do: Any = ray.remote(_do).options(**how)
+        of_ngcn = {name: value for name, value in os.environ.items() if name.startswith("NGCN_")}
+        # Sent once, as tasks share what is large in them, such as a graph; in bytes: arrays of Ray are read-only
+        plan = ray.put(ray.cloudpickle.dumps((list(tasks), of_ngcn)))
+        waiting, running = deque(range(len(tasks))), list[Any]()
         try:
-            while True:
-                while len(running) < self.workers and (task := next(waiting, None)):
-                    running.append(do.options(**how).remote(task, self.threads))
-                if not running:
-                    return
+            while waiting or running:
+                while waiting and len(running) < self.workers:
+                    running.append(do.remote([plan], waiting.popleft(), self.threads))
                 done, running = ray.wait(running, timeout=POLL_SECONDS)
                 self.poll()
                 for ref in done:
@@ -251,12 +256,22 @@ def _same_signals() -> Iterator[None]:
             signal.signal(signal.SIGTERM, handler)
 
 
-def _do(task: Callable[[], T], threads: int) -> T:
-    """In a worker."""
+_received: dict[str, Any] = {}  # the plan that this process has last taken a task from, by its id
+
+
+def _do(plan: list[Any], number: int, threads: int) -> Any:
+    """In a worker: the task with this number."""
+    import ray
     import torch
 
     torch.set_num_threads(threads)
-    return task()
+    (ref,) = plan
+    if ref.hex() not in _received:
+        _received.clear()
+        tasks, of_ngcn = pickle.loads(ray.get(ref))
+        os.environ.update(of_ngcn)
+        _received[ref.hex()] = tasks
+    return _received[ref.hex()][number]()
 
 
 def _result(ray: Any, ref: Any) -> Any:
@@ -268,9 +283,7 @@ def _result(ray: Any, ref: Any) -> Any:
             raise cause from None
         raise
     except ray.exceptions.RayError as error:
-        raise EngineError(
-            f"A worker was lost, more than {RETRIES} times: {error} Run the same command again to continue."
-        ) from None
+        raise EngineError(f"A worker was lost, more than {RETRIES} times: {error}") from None
 
 
 def _cancel(ray: Any, running: Sequence[Any]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from functools import cached_property, lru_cache
 from hashlib import sha256
@@ -18,7 +17,7 @@ import torch
 from ngcn.config import Config
 from ngcn.graph import Graph, load_dataset
 from ngcn.report.project import hidden_layer, project
-from ngcn.training import Step, fit
+from ngcn.training import fit
 from ngcn.version import __version__
 
 Outcome = dict[str, Any]  # the stored result of a cell: scores, best step, seconds, scale weights
@@ -106,8 +105,8 @@ class Cell:
         """The name of its file: a readable part, then the beginning of the key."""
         return f"{self.setup.config.name.replace('-paper', '', 1)}-seed{self.seed}-{self.key[:10]}"
 
-    def run(self, folder: Path | None = None, on_step: Callable[[Step], None] | None = None) -> Outcome:
-        """Train on one thread. Checkpoints go to ``folder``; ``on_step`` is that of :func:`ngcn.train`."""
+    def run(self, folder: Path | None = None) -> Outcome:
+        """Train on one thread. Checkpoints go to ``folder``."""
         torch.set_num_threads(1)
         config = self.setup.config
         graph = _load(config.dataset, split=config.split, seed=self.seed if config.split.startswith("random") else 0)
@@ -115,7 +114,7 @@ class Cell:
             graph = remove_features(graph, self.setup.removed, self.seed)
         started = time.process_time()  # CPU time: other trainings may share the core
         checkpoint = folder / "checkpoint.safetensors" if folder else None
-        result = fit(graph, config, self.seed, checkpoint=checkpoint, on_step=on_step)
+        result = fit(graph, config, self.seed, checkpoint=checkpoint)
         outcome = {
             "metric": result.metric,
             "val": round(result.val, 6),

@@ -1,39 +1,36 @@
-"""Training into run folders: `train` trains one seed, `train_seeds` all seeds of a config, spread over the cores."""
+"""Training into run folders: `train` trains one seed, `train_seeds` all seeds of a config, on all cores or machines."""
 
 from __future__ import annotations
 
-import gc
 import os
-import tempfile
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import torch
-from joblib import Parallel, delayed, parallel_config
-from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from ngcn import checks, registry
 from ngcn.config import Config, need_config
 from ngcn.data.parts import log
-from ngcn.errors import ConfigError, GraphError, RunError
+from ngcn.engine import Executor, Local, Processes, Ray
+from ngcn.errors import ConfigError, EngineError, GraphError, RunError
 from ngcn.graph import Graph, need_graph
 from ngcn.nn import Network
 from ngcn.ops.threads import threads_as_before
+from ngcn.runs.board import Board
 from ngcn.runs.logs import check_log, logging_to
 from ngcn.runs.run import Run, default_folder
-from ngcn.runs.signals import Interrupted, Signals, deaf_to_signals
+from ngcn.runs.signals import Interrupted, Signals
+from ngcn.text import shown
 from ngcn.training import Result, Step, fit, for_network, majority, regression, warning_of
 from ngcn.training.references import Scores
 
 POLL_SECONDS = 0.1
-# A row per seed: step, best step, best validation score; and a last row, which is set to stop all processes. In a file
-# that they map into memory: joblib does that with a memmap.
-Board = np.memmap
 
 
 def train(
@@ -99,6 +96,7 @@ def train_seeds(
     *,
     resume: bool = False,
     threads: int | None = None,
+    engine: Ray | None = None,
     log: str | None = None,
     on_progress: Callable[[np.ndarray], None] | None = None,
 ) -> Run:
@@ -108,6 +106,7 @@ def train_seeds(
         folder: the run folder; ``runs/<name of the run>`` if None.
         resume: continue the run in ``folder``.
         threads: the number of cores; all if None. One seed uses all of them, several seeds use one core each.
+        engine: a Ray cluster whose machines train the seeds, each on one core; this machine if None.
         log: ``tensorboard`` writes losses and scores of every step to the folder tensorboard in the run folder.
         on_progress: called several times a second with a row per seed: step, best step, its validation score.
     """
@@ -115,27 +114,15 @@ def train_seeds(
     need_config(config)
     check_log(log, config)
     _check_splits(graph)
+    threads = None if threads is None else checks.whole(1)("threads", threads)
+    _check_engine(engine, threads)
     if config.seeds > 1 and not config.is_baseline:
         # One step here first: it finds settings that do not work, and compiles the kernels once for all processes
         fit(graph, replace(config, steps=1), config.seed)
-    cores = len(os.sched_getaffinity(0))  # more threads than these make nothing faster, and too many end the process
-    threads = None if threads is None else checks.whole(1)("threads", threads)
-    workers = min(threads or cores, cores, config.seeds)
     run = Run.start(folder or default_folder(config, resume), config, graph, resume)
-    with run.training() as signals, tempfile.TemporaryDirectory(prefix="ngcn-") as scratch, threads_as_before():
-        with (Path(scratch) / "board").open("wb") as file:  # on a full disk, an error here and not a signal later
-            os.posix_fallocate(file.fileno(), 0, (config.seeds + 1) * 3 * 8)
-        board: Board = np.memmap(Path(scratch) / "board", np.float64, "r+", shape=(config.seeds + 1, 3))
-        for row, seed in enumerate(run.seeds):
-            if run.finished(seed):
-                board[row] = config.progress_steps, run.scores(seed)["best_step"], run.scores(seed)["val"]
-        with _watch(board, signals, on_progress):
-            if workers > 1:
-                _train_in_processes(graph, run, board, workers, log)
-            else:
-                torch.set_num_threads(min(threads or torch.get_num_threads(), cores) if config.seeds == 1 else 1)
-                for seed in run.seeds:
-                    _train_seed(graph, run, seed, board, log)
+    with run.training() as signals, threads_as_before(), Board(run).opened() as board:
+        with _watch(board, signals, on_progress), _executor(run, threads, engine) as executor:
+            _train_all(graph, run, board, executor, log)
         signals.check()
         if not run.references:  # else they were computed before an interruption
             references = {"majority": majority(graph)}
@@ -158,62 +145,63 @@ def _check_splits(graph: Graph) -> None:
             raise GraphError(f"The graph {graph.name!r} has no {split} nodes; training needs some to learn and select.")
 
 
-def _train_seed(graph: Graph, run: Run, seed: int, board: Board, log: str | None, parent: int | None = None) -> None:
-    """Train a seed, unless it is finished. Stops when the board says so, and when the ``parent`` of a worker ends."""
-    row = seed - run.seeds[0]
+def _check_engine(engine: Ray | None, threads: int | None) -> None:
+    if engine is None:
+        return
+    if not isinstance(engine, Ray):
+        raise ConfigError(f"engine must be a Ray, such as Ray(workers=2), or None, not {shown(engine)}.")
+    if threads:
+        raise ConfigError("`threads` are those of this machine; on a cluster, `workers` is the number of processes.")
+    engine.check()
 
-    def stopped() -> bool:
-        return board[-1].any() or (parent is not None and os.getppid() != parent)
+
+def _executor(run: Run, threads: int | None, engine: Ray | None) -> AbstractContextManager[Executor]:
+    """What trains the seeds: one by itself on all threads, several on one each."""
+    unfinished = sum(not run.finished(seed) for seed in run.seeds)
+    if engine and unfinished:
+        return engine.connected(run.folder, threads=1 if run.config.seeds > 1 else None)
+    cores = len(os.sched_getaffinity(0))  # more threads than these make nothing faster, and too many end the process
+    workers = min(threads or cores, cores, run.config.seeds)
+    if workers > 1:
+        return nullcontext(Processes(workers))
+    torch.set_num_threads(min(threads or torch.get_num_threads(), cores) if run.config.seeds == 1 else 1)
+    return nullcontext(Local())
+
+
+def _train_all(graph: Graph, run: Run, board: Board, executor: Executor, log: str | None) -> None:
+    entries = registry.entries(run.config.model, run.config.classifier, run.config.recipe)
+    given = run if isinstance(executor, Local) else Run(run.folder.absolute(), run.config)  # for another process
+    train_one = partial(_train_seed, graph, given, board, log, entries)
+    try:
+        for _ in executor.run([partial(train_one, seed) for seed in run.seeds if not run.finished(seed)]):
+            pass
+    except EngineError as error:
+        raise RunError(f"{error} Continue with `resume=True`, and with fewer processes if memory is short.") from None
+    finally:
+        board.stop()  # after an error in one seed the others stop too
+
+
+def _train_seed(graph: Graph, run: Run, board: Board, log: str | None, entries: registry.Entries, seed: int) -> None:
+    """Train a seed, perhaps in another process, unless it is finished. Stops when the board says so."""
+    registry.add(entries)
 
     def on_step(step: Step) -> None:
-        board[row] = step.step, step.best_step, step.best_val
+        board.write(seed, (step.step, step.best_step, step.best_val))
         write(step)
-        if stopped():
+        if board.stopped():
             raise Interrupted
 
-    if run.finished(seed) or stopped():
+    if run.finished(seed) or board.stopped():
         return
     with suppress(Interrupted), logging_to(log, run, seed) as write:
-        run.write_seed(fit(graph, run.config, seed, checkpoint=run.checkpoint(seed), on_step=on_step))
-        board[row, 0] = run.config.progress_steps
-
-
-def _train_in_processes(graph: Graph, run: Run, board: Board, workers: int, log: str | None) -> None:
-    unfinished = [seed for seed in run.seeds if not run.finished(seed)]
-    run = Run(run.folder.absolute(), run.config)  # workers of an earlier call may have another working directory
-    entries = registry.entries(run.config.model, run.config.classifier, run.config.recipe)
-    with deaf_to_signals(), parallel_config("loky", n_jobs=workers, inner_max_num_threads=1):
-        # The graph is mapped into memory, not copied. Mode "c": to the kernels, a read-only array is another type.
-        parallel = Parallel(return_as="generator_unordered", batch_size=1, mmap_mode="c")
-        finished = parallel(delayed(_work)(graph, run, seed, board, log, os.getpid(), entries) for seed in unfinished)
-    try:
-        for _ in finished:
-            pass
-    except TerminatedWorkerError:
-        raise RunError(
-            "A training process ended unexpectedly, perhaps out of memory; continue with `resume=True` and fewer "
-            "`threads`."
-        ) from None
-    finally:
-        board[-1] = 1  # after an error in one seed the others stop too
-
-
-def _work(
-    graph: Graph, run: Run, seed: int, board: Board, log: str | None, parent: int, entries: registry.Entries
-) -> None:
-    """Train a seed in a worker process."""
-    registry.add(entries)
-    if not gc.get_freeze_count():
-        gc.freeze()  # once per process, as in __main__.py: else its end takes a second
-    torch.set_num_threads(1)
-    _train_seed(graph, run, seed, board, log, parent)
-    if os.getppid() != parent:  # it was killed
-        os._exit(1)
+        result = fit(graph, run.config, seed, checkpoint=run.checkpoint(seed), on_step=on_step)
+        run.write_seed(result)
+        board.write(seed, (run.config.progress_steps, result.best_step, result.val))
 
 
 @contextmanager
 def _watch(board: Board, signals: Signals, on_progress: Callable[[np.ndarray], None] | None) -> Iterator[None]:
-    """Meanwhile, in a thread: report the board, and stop training after a signal.
+    """Meanwhile, in a thread: report what is on the board, and stop training after a signal.
 
     An exception of ``on_progress`` stops it too, and is raised here.
     """
@@ -225,11 +213,11 @@ def _watch(board: Board, signals: Signals, on_progress: Callable[[np.ndarray], N
             while not ended:
                 ended = over.wait(POLL_SECONDS)
                 if signals.signum is not None:
-                    board[-1] = 1
+                    board.stop()
                 if on_progress:
-                    on_progress(board[:-1])
+                    on_progress(board.read())
         except Exception:
-            board[-1] = 1
+            board.stop()
             raise
 
     with ThreadPoolExecutor(1) as thread:

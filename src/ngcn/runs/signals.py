@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing.resource_tracker
 import signal
 import threading
 from collections.abc import Callable, Iterator
@@ -10,8 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
-
-from joblib.externals import loky
 
 
 class Interrupted(KeyboardInterrupt):
@@ -59,16 +56,3 @@ def handled_by(receive: Callable[[int, FrameType | None], None]) -> Iterator[Non
     finally:
         for signum, handler in previous.items():
             signal.signal(signum, handler)
-
-
-@contextmanager
-def deaf_to_signals() -> Iterator[None]:
-    """Processes that start inside inherit the signal mask: Ctrl-C and `kill` on the group reach this process only. It
-    passes them on."""
-    for tracker in (multiprocessing.resource_tracker, loky.backend.resource_tracker):
-        tracker.ensure_running()  # before the mask: starting one resets it
-    mask = signal.pthread_sigmask(signal.SIG_BLOCK, (signal.SIGINT, signal.SIGTERM))
-    try:
-        yield
-    finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
