@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 from pathlib import Path
@@ -37,6 +38,9 @@ myst_heading_anchors = 4
 nb_execution_mode = "cache"
 nb_execution_raise_on_error = True
 nb_execution_timeout = 600
+nb_execution_excludepatterns = ["gallery/debian.ipynb"]  # its data is not part of the package
+nb_merge_streams = True
+os.environ |= {"MATPLOTLIBRC": str(HERE / "gallery"), "JUPYTER_PATH": str(HERE / "gallery")}  # figures, a quiet kernel
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"  # the signature has the shapes; the arguments are described below it
