@@ -85,7 +85,7 @@ def train(
     engine: EngineOption = "local",
     address: AddressOption = None,
     workers: WorkersOption = None,
-    log: Annotated[str | None, _option("--log", "Where to write every step: tensorboard.")] = None,
+    log: Annotated[str | None, _option("--log", "Write every step while it trains: tensorboard or csv.")] = None,
     as_json: Annotated[bool, _option("--json", "Print one JSON object on stdout and nothing else.")] = False,
     **options: Any,
 ) -> None:
