@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ngcn import Run, explain_node
+from ngcn import ConfigError, Run, explain_node, write_report
 from ngcn.text import METRICS
 from report.conftest import MARKUP, NGCN, crowds, data_of
 
@@ -324,6 +324,33 @@ def test_nothing_is_blank_beside_the_map(page: Path, open_page: Open, height: in
         assert below["y"] - plot["y"] - plot["height"] == pytest.approx(17.6, abs=1)  # the gap of the grid
         assert below["y"] + below["height"] == pytest.approx(panel["y"] + panel["height"], abs=1)
         assert below["height"] >= 18 * 16
+
+
+def test_another_graph_with_missing_values(page: Path, open_page: Open, tmp_path: Path) -> None:
+    X, none = crowds().features.toarray(), np.zeros(60, bool)
+    X[:6, 3] = np.nan
+    ids = np.array([f"new {i}" if i < 10 else name for i, name in enumerate(crowds().node_ids)])
+    other = crowds(features=X, node_ids=ids, train=none, val=none, test=~none, name="other")
+    out = write_report(page.parent, graph=other, explain=2, plots=tmp_path / "plots")
+    assert out == page.parent / "report-other.html"
+    names = {"map", "towers", "calibration", "confusion", "missing"}  # no learning curves: they are of another graph
+    assert {path.name for path in (tmp_path / "plots").iterdir()} == {f"{n}.{end}" for n in names for end in ("svg", "png")}
+    browser, model = open_page(out), Run.open(page.parent).model()
+    accuracy = model.evaluate(other, "test")["test"]["accuracy"]
+    assert "Trained on another graph, crowds & <others>; 10 of the nodes here are new." in text(browser, "lead")
+    assert f"Accuracy, labelled nodes {100 * accuracy:.1f} %" in text(browser, "tiles")
+    assert rows_of(browser, "scores-table")[0] == ["Score", "Labelled nodes"]
+    assert rows_of(browser, "missing-table")[1][:3] == ["word 3", "6", "10 %"]
+    assert "0.8 % of all feature values are missing, in 1 feature. They are filled from" in text(browser, "missing-about")
+    assert not browser.find_elements(By.CSS_SELECTOR, "#learning, nav [href='#learning'], #seeds-table")
+
+    bare = write_report(model, tmp_path / "bare.html", graph=other.with_split(none, none, none), explain=0)
+    browser = open_page(bare)
+    assert "no node has a label that the model knows" in text(browser, "tiles")
+    assert not browser.find_elements(By.CSS_SELECTOR, "#mistakes, #trust, #scores-table")
+    assert browser.find_element(By.CSS_SELECTOR, "#node code").text.startswith("explain_node(model, ")
+    with pytest.raises(ConfigError, match="pass `out`"):
+        write_report(model, graph=other)
 
 
 def test_several_labels_at_once(make_page: MakePage, open_page: Open) -> None:

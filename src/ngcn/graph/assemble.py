@@ -72,9 +72,12 @@ def load_dataset(name: str | Path, *, split: str | int = "given", seed: int = 0,
 
 def load_for_model(name: str, schema: Schema, **files: Any) -> Graph:
     """Load a dataset or a user's own files for a trained model; see :func:`~ngcn.graph.for_model`."""
-    if graph := _stored(name, files):
-        return _stored_for_model(graph, schema)
-    return for_model(read(name, columns=schema.columns, **files), schema)
+    if stored := _stored(name, files):
+        return _stored_for_model(stored, schema)
+    graph = for_model(read(name, columns=schema.columns, **files), schema)
+    if is_path(name):
+        vars(graph).update(source=checks.path("name", name))
+    return graph
 
 
 def for_training(parts: Parts, split: str | int = "given", seed: int = 0) -> Graph:

@@ -11,11 +11,13 @@ import numpy as np
 import torch
 
 from ngcn.explain import Explainer, Explanation
-from ngcn.graph import UNKNOWN, Graph
+from ngcn.graph import UNKNOWN, Graph, missing_per_column
+from ngcn.model import Model
 from ngcn.registry import title_of
 from ngcn.report.project import hidden_layer, project
 from ngcn.report.quality import quality
 from ngcn.runs import Run
+from ngcn.scoring import metric_of
 from ngcn.text import METRICS, mean_std
 from ngcn.version import __version__
 
@@ -26,12 +28,16 @@ UNCERTAIN = 20  # nodes in the list of the least certain
 EXPLAINED = 200  # nodes to explain in full by default
 EXPLAINED_ENTRIES = 12_000_000  # the limit of (nodes to explain) x (entries of Â); more would take minutes
 CURVE_POINTS = 300
+MOST_MISSING = 20  # features in the table of missing values
 REFERENCES = {"majority": "Majority class", "regression": "Logistic regression on the features"}
 
 
-def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[str], None]) -> dict[str, Any]:
-    """The data of the page; arguments as for :func:`~ngcn.report.write_report`."""
-    explainer = Explainer(run.model(), graph)
+def gather(
+    model: Model, graph: Graph, run: Run | None, explain: int | None, on_progress: Callable[[str], None]
+) -> dict[str, Any]:
+    """The data of the page; arguments as for :func:`~ngcn.report.write_report`. ``run`` is the model's, if any."""
+    explainer = Explainer(model, graph)
+    own = run if run is not None and run.card.fingerprint == graph.fingerprint() else None
     on_progress("predicting")
     with torch.no_grad():
         Z = explainer.network.towers(explainer.A_hat, explainer.X)
@@ -54,10 +60,12 @@ def gather(run: Run, graph: Graph, explain: int | None, on_progress: Callable[[s
     hidden, hidden_name = hidden_layer(explainer.network, Z)
     x, y = project(hidden[on_map]).T
     return {
-        **_summary(run, graph),
-        "curves": _curves(run, len(explainer.network.tower_powers)),
+        **_summary(model, graph, own),
+        "command": _command(run, graph, own is not None),
+        "curves": _curves(own, len(explainer.network.tower_powers)) if own else [],
         "scales": _scales(run, explainer, votes),
         "quality": quality(graph, p, None if torch.equal(logits, calibrated) else before),
+        "missing": _missing(model, graph),
         "classes": list(graph.class_names),
         "powers": list(explainer.towers),
         "score_is": explainer.score_is,
@@ -99,28 +107,35 @@ def _nodes(graph: Graph, shown: np.ndarray, p: np.ndarray, confidence: np.ndarra
     }
 
 
-def _summary(run: Run, graph: Graph) -> dict[str, Any]:
-    config, settings = run.config, run.config.to_dict()
-    results = {seed: run.scores(seed) for seed in run.seeds}
-    best, found = results[run.best_seed], run.summary().get("references") or {}
+def _summary(model: Model, graph: Graph, run: Run | None) -> dict[str, Any]:
+    """What the top and the end of the page say; ``run`` is None for another graph than that of the training."""
+    config, settings = model.config, model.config.to_dict()
+    if run:
+        results = [run.scores(seed) for seed in run.seeds]
+        best, found = run.scores(run.best_seed), run.summary().get("references") or {}
+    else:
+        metric = config.metric or metric_of(graph.multilabel)
+        best, found = {"seed": config.seed, "metric": metric, "val_scores": {}, **_labelled(model, graph)}, {}
+        results = []
     split = "test" if best["test_scores"] else "val"
     references = {title: found[key][split] for key, title in REFERENCES.items() if key in found}
+    names = dict.fromkeys((best["metric"], *(best["val_scores"] or best["test_scores"])))
     return {
         "title": f"{title_of(config.model, config.recipe)} on {graph.name}",
+        "trained_on": None if run else {"name": model.card.name, "new": _new(model, graph)},
         "model": title_of(config.model),
         **{name: getattr(config, name) for name in ("classifier", "recipe", "replicas")},
         "version": __version__,
-        "command": f"ngcn explain {shlex.quote(str(run.folder))} --node",
         "metric": METRICS[best["metric"]],
-        "best_seed": run.best_seed,
+        "best_seed": best["seed"],
         "scores": [
-            _scores(name, best, list(results.values())) | {"references": [of.get(name) for of in references.values()]}
-            for name in dict.fromkeys((best["metric"], *best["val_scores"]))
+            _scores(name, best, results or [best]) | {"references": [of.get(name) for of in references.values()]}
+            for name in (names if best[f"{split}_scores"] else ())
         ],
         "references": list(references),
         "seeds": [
             {key: r[key] for key in ("seed", "val", "test", "best_step", "steps", "seconds", "status", "stopped")}
-            for r in results.values()
+            for r in results
         ],
         "graph": {
             "nodes": graph.nodes,
@@ -135,6 +150,32 @@ def _summary(run: Run, graph: Graph) -> dict[str, Any]:
             if settings[f.name] not in (None, {}, (), [])
         ],
     }
+
+
+def _labelled(model: Model, graph: Graph) -> dict[str, Any]:
+    return {"test_scores": model.evaluate(graph, "test")["test"]}
+
+
+def _new(model: Model, graph: Graph) -> int | None:
+    """The number of new nodes; None if an older version of the model did not store ids."""
+    return None if model.card.node_ids is None else int(model.new_nodes(graph).sum())
+
+
+def _command(run: Run | None, graph: Graph, own: bool) -> str | None:
+    """How to explain a node: the command without its id; None for a model that is in no run folder."""
+    words = ["ngcn", "explain", str(run and run.folder), *([] if own else [graph.source or graph.name]), "--node"]
+    return shlex.join(words) if run else None
+
+
+def _missing(model: Model, graph: Graph) -> dict[str, Any] | None:
+    """The features with most missing values, and how they were filled; None if there are none."""
+    missing = missing_per_column(graph.features)
+    worst = np.argsort(-missing, kind="stable")[: np.count_nonzero(missing)]
+    if not len(worst):
+        return None
+    rows = [[graph.feature_names[c], int(missing[c])] for c in worst[:MOST_MISSING].tolist()]
+    share = float(missing.sum() / (graph.nodes * len(missing)))
+    return {"how": model.card.preparation.missing, "features": len(worst), "share": share, "rows": rows}
 
 
 def _scores(name: str, best: dict[str, Any], seeds: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -167,17 +208,17 @@ def _curves(run: Run, towers: int) -> list[dict[str, Any]]:
     return curves
 
 
-def _scales(run: Run, explainer: Explainer, votes: np.ndarray) -> dict[str, Any]:
+def _scales(run: Run | None, explainer: Explainer, votes: np.ndarray) -> dict[str, Any]:
     """The weight and the validation score of the towers of each power, or kind and power; without weights, their mean
     contribution over all nodes."""
-    weights, towers = explainer.network.scale_weights(), run.scores(run.best_seed).get("towers")
-    means = run.summary()["scale_weights"]
+    weights, towers = explainer.network.scale_weights(), run and run.scores(run.best_seed).get("towers")
+    means = run.summary()["scale_weights"] if run and run.config.seeds > 1 else None
     value = dict(zip(explainer.towers, votes.mean(axis=0), strict=True)) if weights is None else weights
     return {
         "weighted": weights is not None,
         "powers": list(value),
         "value": [round(float(w), 4) for w in value.values()],
-        "mean": [round(w, 4) for w in means] if means and run.config.seeds > 1 else None,
+        "mean": [round(w, 4) for w in means] if means else None,
         "val": [row["val"] for row in towers] if towers else None,
     }
 

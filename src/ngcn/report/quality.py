@@ -12,12 +12,15 @@ BINS = 10
 MATRIX_CLASSES = 20  # a larger confusion matrix is unreadable
 
 
-def quality(graph: Graph, probabilities: np.ndarray, before: np.ndarray | None = None) -> dict[str, Any]:
+def quality(graph: Graph, probabilities: np.ndarray, before: np.ndarray | None = None) -> dict[str, Any] | None:
     """Confusion matrix (single-label, up to 20 classes), scores by class and reliability, on the test nodes, or on the
     validation nodes if there are no test nodes; ``before`` are the probabilities before calibration, if there was one.
+    None without either.
     """
     split = "test" if graph.test.any() else "val"
     mask = getattr(graph, split)
+    if not mask.any():
+        return None
     p, labels = probabilities[mask], graph.labels[mask]
     if graph.multilabel:
         predicted, true, matrix = p > 0.5, labels > 0, None

@@ -35,7 +35,7 @@ class TensorBoard:
 
 
 class Csv:
-    """``RUN/csv/seed-N.csv``: a row per step, for programs that follow a training. Steps from ``step`` on are replaced."""
+    """``RUN/csv/seed-N.csv``: a row per step, for programs that follow a training; likewise."""
 
     def __init__(self, folder: Path, seed: int, step: int) -> None:
         folder.mkdir(exist_ok=True)

@@ -102,10 +102,10 @@ def train_seeds(
 ) -> Run:
     """Train all seeds of ``config`` into a run folder. Finished seeds are skipped, unfinished ones are continued.
 
-        Args:
-            folder: the run folder; ``runs/<name of the run>`` if None.
-            resume: continue the run in ``folder``.
-            threads: the number of cores; all if None. One seed uses all of them, several seeds use one core each.
+    Args:
+        folder: the run folder; ``runs/<name of the run>`` if None.
+        resume: continue the run in ``folder``.
+        threads: the number of cores; all if None. One seed uses all of them, several seeds use one core each.
         engine: a Ray cluster whose machines train the seeds, each on one core; this machine if None.
         log: ``tensorboard`` or ``csv`` writes losses and scores of every step to a folder in the run folder.
         on_progress: called several times a second with a row per seed: step, best step, its validation score.

@@ -85,14 +85,14 @@ function drawScales() {
       ...(val ? [scoreText(val[i])] : []),
       weighted ? value[i].toFixed(3) : signed(value[i], 2),
       track(value[i] / largest, mean ? mean[i] / largest : undefined)]), null, "towers"));
-  const hints = [val ? "The score of towers is that of their predictions alone." : "", mean ? `The tick on each bar is the mean of the ${data.seeds.length} seeds.` : ""];
+  const hints = [val && data.trained_on ? `The scores are those on ${data.trained_on.name}.` : "", val ? "The score of towers is that of their predictions alone." : "", mean ? `The tick on each bar is the mean of the ${data.seeds.length} seeds.` : ""];
   if (val || mean) byId("scales-table").append(h("p", { class: "hint" }, hints.filter(Boolean).join(" ")));
 }
 
 const points = share => (100 * share).toFixed(1);
 // Inside a sentence; abbreviations keep their capitals
 const metricWords = () => data.metric.replace(/^[A-Z](?=[a-z])/, first => first.toLowerCase());
-const splitWords = { test: "test", val: "validation", train: "training" };
+const splitWords = { test: data.trained_on ? "labelled" : "test", val: "validation", train: "training" };
 function drawMistakes() {
   const { split, confusion, by_class: classes, nodes: total } = data.quality;
   const on = `the ${plural(total, `${splitWords[split]} node`)}` + (split === "val" ? " (there are no test nodes; the step was selected on these, so the scores are optimistic)" : "");

@@ -1,6 +1,11 @@
 // Helpers: elements (text is never markup), number formats, class markers.
 const data = JSON.parse(document.getElementById("data").textContent);
 const nodes = data.nodes;
+// A part of the page that these data have nothing for
+function leaveOut(id) {
+  byId(id).remove();
+  document.querySelector(`nav [href="#${id}"]`).remove();
+}
 const byId = id => document.getElementById(id);
 
 function fill(element, attributes, children) {

@@ -1,24 +1,27 @@
 // The summary, the settings, and the order of drawing.
 function drawSummary() {
-  const g = data.graph, several = data.seeds.length > 1, powers = data.scales.powers.length, each = data.replicas;
+  const g = data.graph, several = data.seeds.length > 1, powers = data.scales.powers.length, each = data.replicas, other = data.trained_on;
   byId("lead").append(
-    `Trained on ${plural(g.train, "labelled node")} and ${plural(g.edges, "edge")} to predict ${plural(g.classes, "class", "classes")}, `,
+    other ? `Trained on another graph, ${other.name}${other.new === null ? "" : `; ${count(other.new)} of the nodes here are new`}. It predicts ` : `Trained on ${plural(g.train, "labelled node")} and ${plural(g.edges, "edge")} to predict `,
+    `${plural(g.classes, "class", "classes")}, `,
     mixed ? `with ${plural(powers * each, "tower")}${each > 1 ? `, ${each} of each kind` : ""}: ${data.powers.map(powerName).join(", ")}. `
       : data.powers.length > 1 ? `on ${powers} scales (${plural(each, "network")} on each, ${data.classifier} classifier). ` : powers > 1 ? `on a mixture of ${powers} scales. ` : "",
     several ? `The page shows seed ${data.best_seed}, the best of ${data.seeds.length} on validation` : `Seed ${data.best_seed}`, `, recipe ${data.recipe}.`);
   const tile = (name, value, note, kind = "") => h("dl", { class: `tile ${kind}` }, h("dt", {}, name), h("dd", {}, h("div", { class: "value" }, value), h("div", { class: "note" }, note)));
-  const { name, val, test, best_val: ofVal, best_test: ofTest } = data.scores[0], tested = ofTest !== null;
-  const { reliability: { gap }, before } = data.quality;
+  const [first] = data.scores, tested = first && first.best_test !== null, { quality } = data;
   byId("tiles").append(
-    tile(`${name}, ${tested ? "test" : "validation"}`, scoreText(tested ? ofTest : ofVal),
-      several ? `mean of ${data.seeds.length} seeds ${spread(name, tested ? test : val)}` : tested ? `validation ${scoreText(ofVal)}` : "no test nodes"),
-    tile("Calibration error", `${points(gap)} points`, before ? `before calibration ${points(before.gap)}` : "expected calibration error"),
-    tile("Nodes", count(g.nodes), `${plural(g.edges, "edge")}, ${plural(g.features, "feature")}`),
-    tile("Training labels", count(g.train), `validation ${count(g.val)}, test ${count(g.test)}`));
+    first ? tile(`${first.name}, ${other ? "labelled nodes" : tested ? "test" : "validation"}`, scoreText(tested ? first.best_test : first.best_val),
+      several ? `mean of ${data.seeds.length} seeds ${spread(first.name, tested ? first.test : first.val)}` : other ? `${count(g.test)} of this graph, new or not` : tested ? `validation ${scoreText(first.best_val)}` : "no test nodes")
+      : tile("Score", "–", "no node has a label that the model knows"),
+    ...(quality ? [tile("Calibration error", `${points(quality.reliability.gap)} points`, quality.before ? `before calibration ${points(quality.before.gap)}` : "expected calibration error")] : []),
+    tile("Nodes", count(g.nodes), `${plural(g.edges, "edge")}, ${plural(g.features, "feature")}${data.missing ? `; ${percent(data.missing.share)} of values missing` : ""}`),
+    other ? "" : tile("Training labels", count(g.train), `validation ${count(g.val)}, test ${count(g.test)}`));
+  if (!first) return byId("scores-table").remove();
+  const validated = first.best_val !== null;
   const mean = several && [`${tested ? "Test" : "Validation"}, mean of ${data.seeds.length} seeds`, "number"];
   byId("scores-table").append(table(
-    [["Score"], ["Validation", "number"], ...(tested ? [["Test", "number"]] : []), ...(mean ? [mean] : []), ...data.references.map(title => [title, "number"])],
-    data.scores.map(score => [score.name, scoreText(score.best_val, score.name), ...(tested ? [scoreText(score.best_test, score.name)] : []),
+    [["Score"], ...(validated ? [["Validation", "number"]] : []), ...(tested ? [[other ? "Labelled nodes" : "Test", "number"]] : []), ...(mean ? [mean] : []), ...data.references.map(title => [title, "number"])],
+    data.scores.map(score => [score.name, ...(validated ? [scoreText(score.best_val, score.name)] : []), ...(tested ? [scoreText(score.best_test, score.name)] : []),
       ...(mean ? [spread(score.name, tested ? score.test : score.val)] : []), ...score.references.map(value => scoreText(value, score.name))]), null, "scores"));
 }
 // Mean and standard deviation over seeds
@@ -26,9 +29,20 @@ function spread(name, of) {
   return of ? `${scoreText(of[0], name)}\u00a0±\u00a0${name === "Loss" ? of[1].toFixed(3) : points(of[1])}` : "–";
 }
 
+function drawMissing() {
+  const { how, features, share, rows } = data.missing, nodes = data.graph.nodes;
+  byId("missing-about").append(
+    `${percent(share)} of all feature values are missing, in ${plural(features, "feature")}. `,
+    { propagate: "They are filled from the neighbours, and from theirs; without any, with the mean of the feature.", mean: "They are filled with the mean of the feature.", error: "" }[how],
+    rows.length < features ? ` The table has the ${rows.length} with most.` : "");
+  byId("missing-table").append(table([["Feature"], ["Nodes without it", "number"], ["Share", "number"], ["", "wide"]],
+    rows.map(([name, number]) => [breakable(name), count(number), percent(number / nodes, 0), track(number / nodes, undefined, "var(--against)")]), null, "towers"));
+}
+
 function drawSettings() {
   const seconds = t => `${t.toFixed(1)} s`;
-  byId("seeds-table").append(table([["Seed"], ["Validation", "number"], ["Test", "number"], ["Best step", "number"], ["Time", "number"]],
+  if (!data.seeds.length) byId("seeds-table").remove();
+  else byId("seeds-table").append(table([["Seed"], ["Validation", "number"], ["Test", "number"], ["Best step", "number"], ["Time", "number"]],
     data.seeds.map(r => [`${r.seed}${r.seed === data.best_seed && data.seeds.length > 1 ? " ★" : ""}`, scoreText(r.val), scoreText(r.test), `${r.best_step} of ${r.steps}`, seconds(r.seconds)]),
     `${data.metric} of each seed`));
   for (const r of data.seeds.filter(seed => seed.status !== "complete")) {
@@ -42,9 +56,9 @@ function drawSettings() {
 drawSummary();
 drawUncertain();
 drawScales();
-drawLearning();
-drawMistakes();
-drawTrust();
+for (const [id, draw, there] of [["learning", drawLearning, data.curves.length], ["mistakes", drawMistakes, data.quality], ["trust", drawTrust, data.quality], ["missing", drawMissing, data.missing]]) {
+  if (there) draw(); else leaveOut(id);
+}
 drawSettings();
 setUpMap();
 setUpSearch();

@@ -1,5 +1,5 @@
 // The explanation of a node, the search, and the list of the least certain nodes.
-const splitNames = ["", "training node", "validation node", "test node"];
+const splitNames = ["", "training node", "validation node", data.trained_on ? "labelled" : "test node"];
 const indexOf = new Map(nodes.id.map((id, i) => [id, i]));
 
 function mistaken(node) { // only nodes outside training with a known label
@@ -16,7 +16,7 @@ function scoreWords() {
   return { probability: "its probability", lead: "its lead (its logit, less the mean logit of all classes)", "log-odds": "its log-odds" }[data.score_is];
 }
 const quote = id => (/^[\w.\/:@%+=-]+$/.test(id) ? id : `'${id.replaceAll("'", `'"'"'`)}'`);
-const command = id => h("code", {}, `${data.command}${id.startsWith("-") ? "=" : " "}${quote(id)}`);
+const command = id => h("code", {}, data.command ? `${data.command}${id.startsWith("-") ? "=" : " "}${quote(id)}` : `explain_node(model, ${JSON.stringify(id)}, graph=graph)`);
 
 function showNode(node, focus = false) {
   const c = nodes.predicted[node], id = nodes.id[node], known = data.multilabel ? nodes.split[node] > 0 : nodes.truth[node] >= 0;
@@ -72,7 +72,7 @@ function whyOf(node, c) {
 function meanings(c) {
   return h("details", {}, h("summary", {}, "What do these numbers mean?"),
     h("p", {}, data.score_is === "probability"
-      ? `Votes: the probability that the towers give ${className(c)}, times their weight${data.quality.before ? "; calibration scales all votes alike" : ""}. Their sum is exactly the predicted probability.`
+      ? `Votes: the probability that the towers give ${className(c)}, times their weight${data.quality && data.quality.before ? "; calibration scales all votes alike" : ""}. Their sum is exactly the predicted probability.`
       : `Votes: the contribution of the towers to ${scoreWords()}. Their sum is exact${data.classifier === "fc2" ? ", for the hidden units that are active at this node" : ""}.`),
     h("p", {}, `Neighbours: about how many percentage points the probability of ${className(c)} would lose if all features of the node were 0 (gradient times input); if negative, it would gain. The distance is the number of edges on the shortest path.`),
     h("p", {}, "Features: the same, if the feature were 0 at every node. 0 means that a word is absent, or that a standardised number is at its mean."),
