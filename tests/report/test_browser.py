@@ -334,14 +334,18 @@ def test_another_graph_with_missing_values(page: Path, open_page: Open, tmp_path
     out = write_report(page.parent, graph=other, explain=2, plots=tmp_path / "plots")
     assert out == page.parent / "report-other.html"
     names = {"map", "towers", "calibration", "confusion", "missing"}  # no learning curves: they are of another graph
-    assert {path.name for path in (tmp_path / "plots").iterdir()} == {f"{n}.{end}" for n in names for end in ("svg", "png")}
+    assert {path.name for path in (tmp_path / "plots").iterdir()} == {
+        f"{n}.{end}" for n in names for end in ("svg", "png")
+    }
     browser, model = open_page(out), Run.open(page.parent).model()
     accuracy = model.evaluate(other, "test")["test"]["accuracy"]
     assert "Trained on another graph, crowds & <others>; 10 of the nodes here are new." in text(browser, "lead")
     assert f"Accuracy, labelled nodes {100 * accuracy:.1f} %" in text(browser, "tiles")
     assert rows_of(browser, "scores-table")[0] == ["Score", "Labelled nodes"]
     assert rows_of(browser, "missing-table")[1][:3] == ["word 3", "6", "10 %"]
-    assert "0.8 % of all feature values are missing, in 1 feature. They are filled from" in text(browser, "missing-about")
+    assert "0.8 % of all feature values are missing, in 1 feature. They are filled from" in text(
+        browser, "missing-about"
+    )
     assert not browser.find_elements(By.CSS_SELECTOR, "#learning, nav [href='#learning'], #seeds-table")
 
     bare = write_report(model, tmp_path / "bare.html", graph=other.with_split(none, none, none), explain=0)
