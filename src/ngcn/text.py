@@ -56,10 +56,10 @@ def shown(value: object) -> str:
 
 def dataset_title(dataset: str) -> str:
     """
-    >>> dataset_title("cora"), dataset_title("ppi")
-    ('Cora', 'PPI')
+    >>> dataset_title("cora"), dataset_title("ppi"), dataset_title("ppi-rebuilt")
+    ('Cora', 'PPI', 'PPI, rebuilt labels')
     """
-    return "PPI" if dataset == "ppi" else dataset.capitalize()
+    return {"ppi": "PPI", "ppi-rebuilt": "PPI, rebuilt labels"}.get(dataset, dataset.capitalize())
 
 
 def count(number: int, what: str) -> str:

@@ -4,12 +4,14 @@ import os
 import re
 import signal
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
 from ngcn import Config
+from ngcn.data.catalog import DATASETS as CATALOG
 from ngcn.experiments import Setup, Store, table2
 from ngcn.experiments.cell import Plan
 
@@ -131,7 +133,8 @@ def test_a_failed_cell_is_named(ngcn: Callable[..., Result], monkeypatch: pytest
     [
         (("reproduce", "table5"), "There is no experiment 'table5'; choose from table2, table3"),
         (("reproduce", "table2", "--datasets", "coar"), "There is no dataset 'coar' in the paper; choose from"),
-        (("reproduce", "table2", "--datasets", "ppi"), "ppi cannot be downloaded file by file"),
+        (("reproduce", "table2", "--datasets", "ppi"), "ppi cannot be downloaded: 127.0.0.1 cannot be reached"),
+        (("reproduce", "table2", "--datasets", "ppi-rebuilt"), "ppi-rebuilt cannot be downloaded: put topology.npz"),
         (("reproduce", "table2", "--seeds", "0"), "--seeds"),
         (("reproduce", "table3", "--datasets", "Cora"), "No training of table3 uses cora; leave out --datasets"),
         (("reproduce", "table2", "--datasets", ","), "--datasets is empty; choose from citeseer, cora"),
@@ -146,6 +149,7 @@ def test_user_errors_are_one_sentence(
 ) -> None:
     monkeypatch.delenv("NGCN_DATA", raising=False)
     monkeypatch.setenv("NGCN_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setitem(CATALOG, "ppi", replace(CATALOG["ppi"], source="http://127.0.0.1:1/ppi.zip"))
     result = ngcn(*arguments)
     assert result.exit_code == 2
     assert message in result.stderr

@@ -1,6 +1,7 @@
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -19,7 +20,7 @@ def test_what_exists_on_a_bare_machine(clean: Path) -> None:
         "cora": "embedded",
         "citeseer": "download",
         "pubmed": "download",
-        "ppi": "files needed",
+        "ppi": "download",
         "ppi-rebuilt": "files needed",
         "ppi-synthetic": "generated",
     }
@@ -83,11 +84,12 @@ def test_a_folder_that_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     assert load_dataset("cora").nodes == 2708  # needs no folder
 
 
-def test_ppi_says_which_files_and_where(clean: Path) -> None:
+def test_ppi_says_which_files_and_where(clean: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(DATASETS, "ppi", replace(DATASETS["ppi"], source=NOBODY + "ppi.zip"))
     for ask in (load_dataset, fetch):
         with pytest.raises(DatasetError) as raised:
             ask("ppi")
-        for part in ("ppi-G.json", "ppi-feats.npy", "ppi-class_map.json", "ppi-id_map.json", str(clean / "ppi")):
+        for part in ("ppi-G.json", "ppi-feats.npy", "ppi-class_map.json", "ppi-id_map.json", "set NGCN_DATA"):
             assert part in str(raised.value)
 
 

@@ -5,6 +5,8 @@ import os
 import threading
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from hashlib import sha256
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -82,6 +84,27 @@ def test_a_wrong_download_is_an_error_and_not_stored(
     with pytest.raises(DatasetError, match=r"ind\.tiny\.graph from http.* is not the published file of tiny"):
         load_dataset("tiny")
     assert not (clean / "planetoid" / "ind.tiny.graph").exists()
+
+
+def test_takes_the_files_out_of_a_published_archive(
+    clean: Path, server: str, tiny: Path, tiny_dataset: Callable, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    files = {path.name: path.read_bytes() for path in tiny.iterdir()}
+    with zipfile.ZipFile(tiny / "all.zip", "w") as archive:
+        for name, content in files.items():
+            archive.writestr(f"somewhere/{name}", content)
+        archive.writestr("../../escaped", "not asked for")
+    right = sha256((tiny / "all.zip").read_bytes()).hexdigest()
+    for checksum, source in (("0" * 64, server), (right, NOBODY), (right, server)):
+        dataset = replace(tiny_dataset(f"{source}all.zip"), archive=checksum, wheel_folder="")
+        monkeypatch.setitem(DATASETS, "tiny", replace(dataset, files={name: dataset.files[name] for name in files}))
+        assert availability() == "download"
+        if (checksum, source) != (right, server):
+            with pytest.raises(DatasetError, match=r"all\.zip from http.* is not the published|cannot be reached; try"):
+                fetch("tiny")
+    assert fetch("tiny") == clean / "planetoid"
+    assert {path.name: path.read_bytes() for path in (clean / "planetoid").iterdir()} == files
+    assert [path.name for path in clean.iterdir()] == ["planetoid"]
 
 
 def test_takes_the_wheel_where_the_server_is_out_of_reach(

@@ -59,6 +59,20 @@ def test_table_2_is_the_whole_sweep():
     assert (count["gcn"], count["gcn-kipf"], count["dcnn"], count["lp"], count["sage-lstm"]) == (20, 10, 100, 1, 0)
 
 
+def test_rebuilt_labels_stand_next_to_the_numbers_of_ppi(tmp_path):
+    plan, store = Plan(("ppi-rebuilt",), seeds=1), Store(tmp_path)
+    for experiment, rows in ((table2, 7), (table4, 2)):
+        assert {cell.setup.config.dataset for cell in experiment.cells(plan)} == {"ppi-rebuilt"}
+        table = experiment.parts(store, plan)[-1]
+        assert len(table.rows) == rows * (1 if experiment is table2 else 3)
+    assert table2.parts(store, plan)[-1].title == "PPI, rebuilt labels"
+    assert [row[:2] for row in table2.parts(store, plan)[-1].rows][:2] == [
+        ["SAGE-LSTM", "61.2"],
+        ["SAGE (pooling)", "60.0"],
+    ]
+    assert table4.parts(store, plan)[-1].rows[0][:2] == ["PPI, rebuilt labels, GCN: published", "46.0"]
+
+
 def test_splits_of_table_3_are_shared_by_the_models():
     cells = table3.cells(Plan())
     assert len(cells) == 7 * 4 * 10

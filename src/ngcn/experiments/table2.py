@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from ngcn.experiments.cell import NETWORKS, REPLICAS, STEPS, Cell, Plan, Setup, setup
+from ngcn.experiments.cell import NETWORKS, REPLICAS, STEPS, Cell, Plan, Setup, published_as, setup
 from ngcn.experiments.section import NOT_RUN, Part, Table, all_runs, chosen, difference, paper_rule
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
@@ -61,7 +61,8 @@ def groups(model: str, dataset: str, plan: Plan) -> list[list[Cell]]:
 
 def models(dataset: str, plan: Plan) -> list[str]:
     """The rows of a dataset's table: the models for which the paper has a number."""
-    return [model for model in PUBLISHED if dataset in PUBLISHED[model] and (not plan.quick or model in QUICK)]
+    name = published_as(dataset)
+    return [model for model in PUBLISHED if name in PUBLISHED[model] and (not plan.quick or model in QUICK)]
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -89,7 +90,7 @@ def parts(store: Store, plan: Plan) -> list[Part]:
 
 def _row(store: Store, plan: Plan, dataset: str, model: str) -> list[str]:
     name = {"gcn-kipf": "GCN (Kipf)", "sage-pool": "SAGE (pooling)"}.get(model) or title_of(model)
-    cells, published = groups(model, dataset, plan), PUBLISHED[model][dataset]
+    cells, published = groups(model, dataset, plan), PUBLISHED[model][published_as(dataset)]
     found = all_runs(store, cells)
     finished, total = sum(map(len, found)), sum(map(len, cells))
     runs = f"{finished}" if finished == total else f"{finished}/{total}"

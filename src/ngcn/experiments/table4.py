@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ngcn.experiments.cell import Cell, Plan, setup
+from ngcn.experiments.cell import Cell, Plan, published_as, setup
 from ngcn.experiments.section import NOT_RUN, Part, Runs, Table
 from ngcn.experiments.store import Store
 from ngcn.registry import title_of
@@ -29,7 +29,7 @@ def group(dataset: str, model: str, layers: int, plan: Plan) -> list[Cell]:
 
 
 def rows(plan: Plan) -> list[tuple[str, str]]:
-    return [row for row in PUBLISHED if row[0] in plan.datasets]
+    return [(name, model) for name in plan.datasets for of, model in PUBLISHED if of == published_as(name)]
 
 
 def cells(plan: Plan) -> list[Cell]:
@@ -41,7 +41,10 @@ def parts(store: Store, plan: Plan) -> list[Part]:
     for dataset, model in rows(plan):
         ours = [Runs.of(store, group(dataset, model, layers, plan)) for layers in LAYERS]
         lines += [
-            [f"{dataset_title(dataset)}, {title_of(model)}: published", *map(str, PUBLISHED[dataset, model])],
+            [
+                f"{dataset_title(dataset)}, {title_of(model)}: published",
+                *map(str, PUBLISHED[published_as(dataset), model]),
+            ],
             ["ours by the paper's rule", *(f"{100 * runs.best['test']:.1f}" if runs else NOT_RUN for runs in ours)],
             ["ours, mean", *map(str, ours)],
         ]
