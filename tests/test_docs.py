@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import doctest
+import inspect
 import re
 import shlex
 import shutil
@@ -19,6 +20,7 @@ import typer.main
 import yaml
 from typer.testing import CliRunner
 
+import ngcn
 from ngcn import CLASSIFIERS, MODELS, RECIPES, __version__, load_dataset
 from ngcn.cli import app
 from ngcn.data import files
@@ -86,11 +88,15 @@ def test_commands_that_are_not_run_are_commands(page: Path) -> None:
                 command.commands[name].make_context(name, arguments)  # type: ignore[attr-defined]
 
 
-def test_every_public_name_is_in_the_reference(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_every_public_name_is_in_the_reference_with_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     pages = import_module("reference_pages")
     names = pages.public_names()  # raises an error for a name without a group
     assert len(names) == len(set(names))
+    for name in names:
+        members = vars(getattr(ngcn, name)).values() if inspect.isclass(getattr(ngcn, name)) else ()
+        texts = [pages._docstring(name), *(inspect.getdoc(member) or "" for member in members if callable(member))]
+        assert any(">>>" in text for text in texts), f"{name} has no example"
     for name, text in pages.DATA.items():
         examples = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
         assert examples.examples and doctest.DocTestRunner().run(examples).failed == 0

@@ -19,7 +19,16 @@ from ngcn.registry import MODELS
 
 
 def export_torch(model: Model, folder: Path | str) -> None:
-    """Write a model as ``model.py``, a copy of :mod:`ngcn.exported_model`, and ``model.pt``. No graph is needed."""
+    """Write a model as ``model.py``, a copy of :mod:`ngcn.exported_model`, and ``model.pt``. No graph is needed.
+
+    Example:
+        >>> import tempfile
+        >>> from ngcn import Config, load_dataset, train
+        >>> folder = checks.file_path("folder", tempfile.mkdtemp())
+        >>> export_torch(train(load_dataset("cora"), Config(model="gcn", steps=1)).model, folder)
+        >>> sorted(path.name for path in folder.iterdir())
+        ['model.pt', 'model.py']
+    """
     network, card, folder = need_model(model).network, model.card, checks.file_path("folder", folder)
     if not all(isinstance(part, GCN | SAGE) for part in _parts(network)):
         names = [name for name, spec in MODELS.items() if spec.exports]

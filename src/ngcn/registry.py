@@ -54,6 +54,11 @@ class ModelSpec:
         exports: `ngcn export` knows how to write it in plain PyTorch.
         defaults: settings that differ from those that models share.
         recipe: the recipe that it is trained with by default.
+
+    Example:
+        >>> from ngcn import MODELS
+        >>> MODELS["nsage"].title, MODELS["nsage"].normalization
+        ('N-SAGE', 'row')
     """
 
     title: str
@@ -75,7 +80,13 @@ class ModelSpec:
 @dataclass(frozen=True)
 class RecipeSpec:
     """A named recipe: what training minimises, which step it keeps, its own default settings, and the model that it
-    trains if none is named."""
+    trains if none is named.
+
+    Example:
+        >>> from ngcn import RECIPES
+        >>> RECIPES["kipf"].model, RECIPES["kipf"].defaults["steps"]
+        ('gcn', 200)
+    """
 
     summary: str
     recipe: str | Callable[..., Any]

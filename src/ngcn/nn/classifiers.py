@@ -37,6 +37,14 @@ class Classifier(nn.Module, ABC):
     Attributes:
         activation: the activation function of the towers' last layer.
         mixes_classes: each tower predicts the classes, and the result is a convex combination of these predictions.
+
+    Example:
+        >>> class Mean(Classifier):
+        ...     def build(self, towers, width, classes): ...
+        ...     def forward(self, outputs):
+        ...         return outputs.softmax(dim=2).mean(dim=1).log()
+        >>> Mean((0, 1, 2), width=7, classes=7)(torch.randn(5, 3, 7)).shape
+        torch.Size([5, 7])
     """
 
     activation: Callable[[Tensor], Tensor] = nn.Identity()

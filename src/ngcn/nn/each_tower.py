@@ -89,6 +89,15 @@ class PyG(nn.Module):
         largest: how many entries of each row of :math:`\hat{A}^{k}` to keep, the largest; all if None. Powers fill up
             fast: prune them on anything but a small graph.
         weights: pass the entries as edge weights; without, only the pattern (for layers that take none).
+
+    Example:
+        >>> import scipy.sparse as sp
+        >>> from torch_geometric.nn import GCNConv
+        >>> from ngcn import normalize
+        >>> A_hat = normalize(sp.diags_array([1.0, 1.0], offsets=[-1, 1], shape=(6, 6)).tocsr())
+        >>> layer = PyG(GCNConv(5, 2, normalize=False), largest=3)
+        >>> layer(A_hat.power(2), torch.randn(6, 5)).shape
+        torch.Size([6, 2])
     """
 
     def __init__(self, module: nn.Module, *, largest: int | None = None, weights: bool = True) -> None:

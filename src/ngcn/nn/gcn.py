@@ -24,6 +24,13 @@ class GCN(GraphModel):
     row is added before it.
 
     Arguments and shapes are those of :class:`GraphModel`.
+
+    Example:
+        >>> from ngcn import Features, load_dataset, normalize
+        >>> graph = load_dataset("cora")
+        >>> towers = GCN((0, 1, 2), replicas=2, widths=(1433, 16, 7), dropout=0.5)
+        >>> towers(normalize(graph.adjacency), Features(graph.features), torch.tensor([0, 5])).shape
+        torch.Size([2, 6, 7])
     """
 
     def build(self, widths: tuple[int, ...]) -> None:

@@ -32,6 +32,12 @@ class Features:
         rows: ``(indptr, indices, values)`` with the types that the kernels take.
         all_wanted: distances for a reach of all nodes. Its id is a key in caches.
         cache: what operators derive from X and use again.
+
+    Example:
+        >>> import numpy as np
+        >>> X = Features(np.array([[1.0, 0.0], [0.0, 2.0]]))
+        >>> X.shape, X.matrix.nnz
+        ((2, 2), 2)
     """
 
     def __init__(self, matrix: sp.csr_array | np.ndarray) -> None:

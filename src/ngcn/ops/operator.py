@@ -27,6 +27,12 @@ class Operator:
     Attributes:
         matrix: Â as a scipy matrix.
         cache: what operators derive from Â and use again.
+
+    Example:
+        >>> from ngcn import load_dataset, normalize
+        >>> A_hat = normalize(load_dataset("cora").adjacency)
+        >>> A_hat.nodes, A_hat.symmetric, (A_hat.power(2) @ torch.ones(2708, 1)).shape
+        (2708, True, torch.Size([2708, 1]))
     """
 
     def __init__(self, matrix: sp.csr_array, *, symmetric: bool = False) -> None:

@@ -37,6 +37,16 @@ def write_report(
             ``model.read_graph("new/")``. Scores are then those of its labelled nodes.
         plots: a folder for the figures as SVG and PNG.
         on_progress: called with a short text when a new part begins.
+
+    Example:
+        >>> import tempfile
+        >>> import networkx
+        >>> from ngcn import Config, Graph, train
+        >>> club = Graph.from_networkx(networkx.karate_club_graph(), label="club")
+        >>> folder = tempfile.mkdtemp() + "/run"
+        >>> result = train(club, Config(model="gcn", steps=2), folder=folder)
+        >>> write_report(folder, explain=1, graph=club).name
+        'report.html'
     """
     given = run if isinstance(run, Model) else open_run(run)
     if isinstance(given, Model) and out is None:

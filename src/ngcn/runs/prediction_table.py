@@ -39,6 +39,13 @@ def predict(
             the confidence is the mean of max(p, 1 - p) over all labels.
         coverage: add the column ``set``, the classes that the node may have, joined by ``|``: the true class is among
             them with this probability, see :meth:`ngcn.Model.predict_set`.
+
+    Example:
+        >>> from ngcn import Config, load_dataset, train
+        >>> graph = load_dataset("cora")
+        >>> table = predict(train(graph, Config(model="gcn", steps=1)).model, graph, nodes=graph.unlabelled)
+        >>> list(table.columns[:4])
+        ['id', 'prediction', 'confidence', 'p_Theory']
     """
     import pandas as pd  # here: it takes half a second to import
 

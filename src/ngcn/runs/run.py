@@ -67,6 +67,15 @@ class Run:
     """A run folder, its settings, and its network if that was not built by name.
 
     :meth:`start` makes or continues one to train in, :meth:`open` reads a finished one.
+
+    Example:
+        >>> import tempfile
+        >>> from ngcn import Config, load_dataset, train
+        >>> folder = tempfile.mkdtemp() + "/run"
+        >>> result = train(load_dataset("cora"), Config(model="gcn", steps=2), folder=folder)
+        >>> run = Run.open(folder)
+        >>> run.config.model, len(run.history(0)["loss"]), run.model().predict_proba(run.graph()).shape
+        ('gcn', 2, (2708, 7))
     """
 
     def __init__(self, folder: Path, config: Config, network: Network | None = None) -> None:

@@ -109,6 +109,13 @@ def train_seeds(
         engine: a Ray cluster whose machines train the seeds, each on one core; this machine if None.
         log: ``tensorboard`` or ``csv`` writes losses and scores of every step to a folder in the run folder.
         on_progress: called several times a second with a row per seed: step, best step, its validation score.
+
+    Example:
+        >>> import tempfile
+        >>> from ngcn import load_dataset
+        >>> run = train_seeds(load_dataset("cora"), Config(model="gcn", steps=2), tempfile.mkdtemp() + "/run")
+        >>> run.seeds, run.best_seed, sorted(run.references)
+        (range(0, 1), 0, ['majority', 'regression'])
     """
     need_graph(graph)
     need_config(config)

@@ -25,6 +25,12 @@ class Batch:
         weights: how much each labelled node counts; None if all count the same.
         unlabelled: the nodes whose labels training must not read: all others.
         step: the number of steps taken before.
+
+    Example:
+        >>> from ngcn import Recipe
+        >>> class Cautious(Recipe):
+        ...     def loss(self, network, batch):  # called in every step
+        ...         return super().loss(network, batch) / len(batch.rows)
     """
 
     A_hat: Operator | Operators

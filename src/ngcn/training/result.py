@@ -30,6 +30,14 @@ class Result:
     the loss, the validation loss and the validation score of every step. ``held_out_scores`` are those of
     the validation nodes without optimism: each half of them is scored with the steps, the weights and the calibration
     that the other half chooses. They are empty for recipes that do not choose twice, such as paper.
+
+    Example:
+        >>> from ngcn import Config, load_dataset, train
+        >>> result = train(load_dataset("cora"), Config(model="gcn", steps=2))
+        >>> result.metric, result.steps, result.status, sorted(result.history)
+        ('accuracy', 2, 'complete', ['loss', 'val', 'val_loss'])
+        >>> result.test == result.test_scores["accuracy"]
+        True
     """
 
     seed: int

@@ -12,7 +12,16 @@ from ngcn.scoring import merit
 
 
 class Step(NamedTuple):
-    """What is known after a step. Without validation nodes, ``val_loss`` and ``val`` are NaN."""
+    """What is known after a step. Without validation nodes, ``val_loss`` and ``val`` are NaN.
+
+    Example:
+        >>> from ngcn import Config, load_dataset, train
+        >>> def report(step):
+        ...     print(f"step {step.step} of 2, best {step.best_step}")
+        >>> result = train(load_dataset("cora"), Config(model="gcn", steps=2), on_step=report)
+        step 1 of 2, best 1
+        step 2 of 2, best 2
+    """
 
     step: int
     loss: float

@@ -24,6 +24,11 @@ class CrossValidation:
         metric: the name of the score.
         scores: the score of each fold.
         all_scores: all scores of each fold, by name.
+
+    Example:
+        >>> found = CrossValidation("accuracy", scores=(0.8, 0.9), all_scores=({}, {}))
+        >>> print(f"{found.mean:.2f} ± {found.std:.2f}")
+        0.85 ± 0.07
     """
 
     metric: str

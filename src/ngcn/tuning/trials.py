@@ -37,6 +37,12 @@ class Tuned:
         trials: all that have begun; each has a number, a state, its settings, its score and its loss.
         metric: the name of the score.
         nodes: the number of validation nodes that were scored.
+
+    Example:
+        >>> from ngcn import load_dataset, tune
+        >>> found = tune(load_dataset("cora"), {"model": "gcn", "steps": 2}, trials=1)
+        >>> found.metric, len(found.trials), found.best is found.default
+        ('accuracy', 1, True)
     """
 
     trials: tuple[Trial, ...]
