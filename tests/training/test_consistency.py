@@ -54,7 +54,7 @@ def test_the_loss_by_hand(graph: Graph, step: int, weight: float) -> None:
 def test_targets_have_no_gradient_and_are_sharper(graph: Graph) -> None:
     network, batch = network_and_batch(graph, STILL, 100)
     mixture = network.classifier(network.towers(batch.A_hat, batch.X))
-    target, _ = consistency._target([mixture[:, None]] * 2, multilabel=False)
+    target, _ = consistency._target([mixture[:, None]] * 2, 0.2, multilabel=False)
     target = target[:, 0]
     assert not target.requires_grad
     assert torch.equal(target.argmax(dim=1), mixture.argmax(dim=1))
@@ -71,11 +71,26 @@ def test_each_tower_may_be_its_own_teacher(graph: Graph) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(consistency, "SURE", 1.2)  # 0.6 of 2 classes
         found = recipe.loss(network, batch)
-        patch.setattr(consistency, "WEIGHT", 0.0)
+        patch.setattr(consistency, "ONCE", (0.2, 0.0))
         torch.testing.assert_close(found, recipe.loss(network, batch) + 2 * distance.sum(dim=1).mean())
     alone = {"model": "nmlp", "powers": [2], "replicas": 1, "classifier": "identity", "steps": 20, "lr": 0.05}
     pair = [train(graph, Config(recipe=name, **alone)) for name in ("consistency", "self-consistency")]
     assert pair[0].history == pair[1].history
+
+
+def test_towers_that_propagate_in_each_layer_have_softer_targets(graph: Graph) -> None:
+    config = replace(STILL, model="ngcn")
+    network, batch = network_and_batch(graph, config, 100)
+    recipe = Consistency(config)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(consistency, "SURE", 0.0)  # all nodes count
+        found = recipe.loss(network, batch)
+        patch.setattr(consistency, "EACH_LAYER", (0.4, 0.0))
+        without = recipe.loss(network, batch)
+    p = network.towers(batch.A_hat, batch.X).softmax(dim=2)
+    q = torch.einsum("t,ntc->nc", network.classifier.scores.softmax(dim=0), p).detach() ** 2.5
+    target = q / q.sum(dim=1, keepdim=True)
+    torch.testing.assert_close(found, without + (p - target[:, None]).square().sum(dim=(1, 2)).mean())
 
 
 @pytest.mark.parametrize("model", ["nmlp", "ngcn", "nsage", "mixed", "gcn"])

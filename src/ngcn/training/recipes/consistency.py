@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from ngcn.errors import ConfigError
-from ngcn.nn import Network
+from ngcn.nn import MLP, Network
 from ngcn.scoring import cross_entropy, metric_of, probabilities
 from ngcn.training.batches import Batch
 from ngcn.training.best_steps import BestSteps
@@ -25,8 +25,8 @@ from ngcn.training.recipes.standard import Standard
 from ngcn.training.selection import Selection
 
 DRAWS = 2  # S, of the dropout masks
-TEMPERATURE = 0.2  # tau; lower is sharper
-WEIGHT = 2.0  # lambda
+ONCE = 0.2, 2.0  # tau and lambda of towers that propagate once; a lower tau is sharper
+EACH_LAYER = 0.4, 1.0  # of all others: each was chosen on validation nodes (docs/research/recipes.md)
 WARM_UP = 100  # w, steps until the whole weight counts
 SURE = 2.0  # gamma: a node counts if its largest probability is above gamma / C
 
@@ -35,8 +35,8 @@ class Consistency(Standard):
     def check(self, network: Network) -> None:
         if not network.classifier.mixes_classes:
             raise ConfigError(
-                "The recipe consistency needs towers that predict classes, and those of a fully-connected classifier "
-                "do not; use attention, harmonic, linear or identity."
+                f"The recipe {self.config.recipe} needs towers that predict classes, and those of a fully-connected "
+                "classifier do not; use attention, harmonic, linear or identity."
             )
 
     def loss(self, network: Network, batch: Batch) -> Tensor:
@@ -47,10 +47,12 @@ class Consistency(Standard):
         for Z, mixture in zip(draws, mixtures, strict=True):
             loss = loss + cross_entropy(mixture[batch.rows], batch.labels, batch.weights) / DRAWS
             loss = loss + self.tower_losses(Z[batch.rows], batch) / DRAWS
-        target, sure = _target([self.teacher(*pair) for pair in zip(draws, mixtures, strict=True)], multilabel)
+        temperature, weight = ONCE if isinstance(network.graph_models, MLP) else EACH_LAYER
+        teachers = [self.teacher(*pair) for pair in zip(draws, mixtures, strict=True)]
+        target, sure = _target(teachers, temperature, multilabel)
         distances = [sure * (probabilities(Z, multilabel) - target).square() for Z in draws]
         distance = torch.stack([each.sum(dim=(1, 2)) for each in distances]).mean()
-        return loss + WEIGHT * min(1.0, batch.step / WARM_UP) * distance
+        return loss + weight * min(1.0, batch.step / WARM_UP) * distance
 
     def teacher(self, Z: Tensor, mixture: Tensor) -> Tensor:
         """The logits that the targets are made of, ``(nodes, 1, classes)``: a target for all towers."""
@@ -65,10 +67,10 @@ class Consistency(Standard):
 
 
 @torch.no_grad()
-def _target(teachers: list[Tensor], multilabel: bool) -> tuple[Tensor, Tensor]:
+def _target(teachers: list[Tensor], temperature: float, multilabel: bool) -> tuple[Tensor, Tensor]:
     """y*, given the logits of each draw, ``(nodes, targets, classes)``; and which nodes count."""
     q = torch.stack([probabilities(logits, multilabel) for logits in teachers]).mean(dim=0)
-    sharp = q ** (1 / TEMPERATURE)
+    sharp = q ** (1 / temperature)
     if multilabel:
-        return sharp / (sharp + (1 - q) ** (1 / TEMPERATURE)), torch.ones_like(q[..., :1])
+        return sharp / (sharp + (1 - q) ** (1 / temperature)), torch.ones_like(q[..., :1])
     return sharp / sharp.sum(dim=-1, keepdim=True), (q.amax(dim=-1, keepdim=True) > SURE / q.shape[-1]).to(q.dtype)
