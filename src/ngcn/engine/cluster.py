@@ -97,8 +97,9 @@ class Ray:
                 self._connect(ray)
         try:
             nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-            check_nodes(_ask(ray, nodes, folders))
-            cores = [int(node["Resources"]["CPU"]) for node in nodes]
+            found = _ask(ray, nodes, folders)
+            check_nodes(list(found.values()))
+            cores = [int(node["Resources"]["CPU"]) for node in nodes if node["NodeID"] in found]
             with redirect_stdout(sys.stderr):  # Ray prints there that it has lost a worker
                 yield Cluster(*self.share(cores, threads), poll)
         finally:
@@ -206,8 +207,8 @@ def check_nodes(nodes: Sequence[Node]) -> None:
             )
 
 
-def _ask(ray: Any, nodes: Sequence[dict[str, Any]], folders: Sequence[Path | str]) -> list[Node]:
-    """Ask every machine at once."""
+def _ask(ray: Any, nodes: Sequence[dict[str, Any]], folders: Sequence[Path | str]) -> dict[str, Node]:
+    """Ask every machine at once. Leaves out those that have been lost, which Ray may list for some time."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
     def answer(name: str, files: list[str]) -> Any:
@@ -223,13 +224,17 @@ def _ask(ray: Any, nodes: Sequence[dict[str, Any]], folders: Sequence[Path | str
         return name, platform.python_version(), found, unseen
 
     with _tokens(folders) as files:
-        asked = [
-            ray.remote(answer)
+        asked = {
+            node["NodeID"]: ray.remote(answer)
             .options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
             .remote(f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})", files)
             for node in nodes
-        ]
-        return [Node(*_result(ray, ref)) for ref in asked]
+        }
+        found = {}
+        for name, ref in asked.items():
+            with suppress(ray.exceptions.TaskUnschedulableError, ray.exceptions.NodeDiedError):
+                found[name] = Node(*ray.get(ref))
+        return found
 
 
 @contextmanager

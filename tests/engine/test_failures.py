@@ -1,0 +1,129 @@
+"""Machines and drivers that are killed: the command finishes by itself, or when it is run again, with the same bits."""
+
+import random
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+import pytest
+from cli.conftest import Process, start  # noqa: F401
+from cli.test_interrupt import contents, wait_for
+from large.conftest import random_graph
+from training.conftest import crowds
+
+from ngcn import Config, Ray, train_seeds
+from ngcn.graph import store_graph
+from ngcn.large import Prepared, links_of, powers_of, products
+
+from .conftest import cluster_of
+
+pytestmark = pytest.mark.cluster
+
+
+@pytest.fixture(scope="module")
+def machines() -> Iterator[Any]:
+    """One machine, to which tests add others."""
+    with cluster_of([1]) as cluster:
+        yield cluster
+
+
+@contextmanager
+def another(machines: Any) -> Iterator[Any]:
+    """A machine more, and a function that kills it."""
+    node = machines.add_node(num_cpus=1, node_ip_address="127.0.0.1", object_store_memory=100 << 20)
+    killed: list[Any] = []
+
+    def kill() -> None:
+        if not killed:
+            killed.append(node)
+            machines.remove_node(node, allow_graceful=False)
+
+    try:
+        yield kill
+    finally:
+        kill()
+
+
+@pytest.fixture
+def stored(tmp_path, monkeypatch):
+    """A stored graph, and so little memory that its products have many blocks."""
+    monkeypatch.setattr(products, "SMALLEST_BLOCK", 1)
+    monkeypatch.setattr(products, "OTHER", 0)
+    graph = store_graph(random_graph(2000, 10_000, features=9), tmp_path / "graph")
+    return (links_of(graph), "symmetric", Prepared(graph), [1, 3]), {"memory": int(2000 * 4 * 3 / 0.85)}
+
+
+def assert_same(found, expected):
+    for k, S in expected.items():
+        np.testing.assert_array_equal(found[k][0:2000], S[0:2000])
+
+
+def test_products_are_the_same_on_one_two_and_three_machines(machines, stored, tmp_path):
+    arguments, how = stored
+    expected = powers_of(*arguments)
+    with another(machines), another(machines):
+        for workers in (1, 2, 3):
+            folder = tmp_path / f"{workers}"
+            with Ray(machines.address, workers=workers).connected(tmp_path) as executor:
+                found = powers_of(*arguments, folder=folder, executor=executor, **how)
+            assert len(list(folder.glob("3/*.npy"))) > 20
+            assert_same(found, expected)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_machine_is_lost_during_products(machines, stored, tmp_path, number):
+    arguments, how = stored
+    after = random.Random(number).random()
+
+    def on_progress(done: int, total: int) -> None:
+        if done >= after * total:
+            kill()
+
+    with another(machines) as kill, Ray(machines.address).connected(tmp_path) as executor:
+        found = powers_of(*arguments, folder=tmp_path / "found", executor=executor, on_progress=on_progress, **how)
+    assert_same(found, powers_of(*arguments))
+
+
+def test_a_machine_is_lost_while_seeds_are_trained(machines, tmp_path):
+    config = Config(model="ngcn", powers=2, replicas=1, hidden=4, steps=600, patience=None, seeds=4)
+    lost: list[float] = []
+
+    def on_progress(board: np.ndarray) -> None:
+        if (board[:, 0] > 100).sum() >= 2 and not lost:
+            lost.append(board[:, 0].sum())
+            kill()
+
+    with another(machines) as kill:
+        train_seeds(crowds(), config, tmp_path / "there", engine=Ray(machines.address), on_progress=on_progress)
+    train_seeds(crowds(), config, tmp_path / "here", threads=1)
+    assert 0 < lost[0] < 4 * 600
+    assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+TRAIN = ("train", "cora", "--model", "gcn", "--steps", "800", "--patience", "700", "--seeds", "2")
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """The run without Ray."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert Process(folder, (*TRAIN, "--out", "run", "--threads", "1")).end()[0] == 0
+    return folder / "run"
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
+def test_the_same_command_continues_after_its_process_was_ended(machines, tmp_path, start, whole, how):  # noqa: F811
+    command = (*TRAIN, "--resume", "--out", "run", "--engine", "ray", "--address", machines.address)
+    process = start(*command)
+    wait_for(lambda: process.steps() >= 50)
+    process.send_signal(how)
+    code, _, stderr = process.end()
+    assert not (tmp_path / "run/result.json").exists()
+    if how == signal.SIGINT:
+        assert code == 130 and stderr.endswith("Stopped by SIGINT; continue with `ngcn train --resume --out run`.\n")
+        assert list(tmp_path.glob("run/seed-*/checkpoint.safetensors"))
+    code, _, stderr = start(*command).end()
+    assert code == 0, stderr
+    assert contents(tmp_path / "run") == contents(whole)
