@@ -63,16 +63,21 @@ True
 
 def write(folder: Path) -> None:
     """Write all generated pages that have changed, and remove those of names that are gone."""
-    pages = {"python": _names(), "command-line": _commands(), "config": _config()}
-    pages |= {f"api/{name}": _page(name) for name in public_names()}
-    for name, text in pages.items():
-        path = folder / f"{name}.md"
+    texts = pages()
+    for name, text in texts.items():
+        path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         if not path.exists() or path.read_text() != text:
             path.write_text(text)
     for path in (folder / "api").glob("*.md"):
-        if f"api/{path.stem}" not in pages:
+        if f"api/{path.name}" not in texts:
             path.unlink()
+
+
+def pages() -> dict[str, str]:
+    """The text of each generated page, by its path in the folder reference."""
+    found = {"python.md": _names(), "command-line.md": _commands(), "config.md": _config()}
+    return found | {f"api/{name}.md": _page(name) for name in public_names()}
 
 
 def public_names() -> list[str]:
@@ -95,6 +100,7 @@ def _names() -> str:
 def _summary(name: str) -> str:
     """The first sentence of a docstring, as Markdown."""
     first = " ".join(_docstring(name).split("\n\n")[0].split())
+    first = re.sub(r":math:`([^`]*)`", r"$\1$", first)
     return re.sub(r":\w+:`~?([^`]*)`", r"`\1`", first).replace("``", "`").replace("|", "\\|")
 
 
@@ -115,7 +121,12 @@ def _page(name: str) -> str:
 def _commands() -> str:
     command = typer.main.get_command(app)
     text = get_docs_for_click(obj=command, ctx=Context(command, info_name="ngcn"), name="ngcn", title="Command line")
-    text = re.sub(r"\[dim\]\((.*?)\)\[/dim\]", r"Default: \1.", text)
+    text = re.sub(r"\.? \[dim\]\((.*?)\.?\)\[/dim\]\.?", r". Default: \1.", text)
+    for name, verb in command.commands.items():  # type: ignore[attr-defined]
+        summary = " ".join((verb.help or "").split("\n\n")[0].split())
+        text = re.sub(
+            rf"^\* `{name}`: .*$", lambda _, line=f"* [`{name}`](#ngcn-{name}): {summary}": line, text, flags=re.M
+        )
     text = re.sub(r"\[bold\](.*?)\[/bold\]", r"`\1`", text)
     return text.replace("\\[", "[")
 

@@ -10,7 +10,7 @@ import shutil
 import sys
 import tomllib
 from collections.abc import Iterator
-from importlib import import_module
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from types import ModuleType
 
@@ -55,6 +55,21 @@ def registries() -> Iterator[None]:
     assert after == before
 
 
+@pytest.fixture(scope="session")
+def reference() -> ModuleType:
+    """docs/reference_pages.py, which generates pages when the site is built."""
+    spec = spec_from_file_location("reference_pages", ROOT / "docs/reference_pages.py")
+    assert spec and spec.loader
+    module = module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.fixture(scope="session")
+def generated(reference: ModuleType) -> dict[Path, str]:
+    return {ROOT / "docs/reference" / name: text for name, text in reference.pages().items()}
+
+
 @pytest.mark.usefixtures("registries")
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_blocks_run(page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,16 +103,14 @@ def test_commands_that_are_not_run_are_commands(page: Path) -> None:
                 command.commands[name].make_context(name, arguments)  # type: ignore[attr-defined]
 
 
-def test_every_public_name_is_in_the_reference_with_an_example(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.syspath_prepend(ROOT / "docs")
-    pages = import_module("reference_pages")
-    names = pages.public_names()  # raises an error for a name without a group
+def test_every_public_name_is_in_the_reference_with_an_example(reference: ModuleType) -> None:
+    names = reference.public_names()  # raises an error for a name without a group
     assert len(names) == len(set(names))
     for name in names:
         members = vars(getattr(ngcn, name)).values() if inspect.isclass(getattr(ngcn, name)) else ()
-        texts = [pages._docstring(name), *(inspect.getdoc(member) or "" for member in members if callable(member))]
+        texts = [reference._docstring(name), *(inspect.getdoc(member) or "" for member in members if callable(member))]
         assert any(">>>" in text for text in texts), f"{name} has no example"
-    for name, text in pages.DATA.items():
+    for name, text in reference.DATA.items():
         examples = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
         assert examples.examples and doctest.DocTestRunner().run(examples).failed == 0
 
@@ -126,13 +139,14 @@ def test_the_reader_of_the_page_reads_with_its_line(
 
 
 @pytest.mark.parametrize("page", TEXTS, ids=lambda page: str(page.relative_to(ROOT)))
-def test_links_lead_somewhere(page: Path) -> None:
+def test_links_lead_somewhere(page: Path, generated: dict[Path, str]) -> None:
     for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", page.read_text()):
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
-        assert file.exists(), target
+        assert file.exists() or file in generated, target
         if anchor:
-            titles = re.findall(r"^#+ (.+)$", file.read_text(), flags=re.MULTILINE)
+            text = generated.get(file) or file.read_text()
+            titles = re.findall(r"^#+ (.+)$", text, flags=re.MULTILINE)
             anchors = [re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles]
             assert anchor in anchors, target
 
