@@ -1,23 +1,30 @@
 """`ngcn build` on small graphs: the same as the reader of small tables, on the same files."""
 
+import errno
+import gzip
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import scipy.sparse as sp
 
-from ngcn import build, load_dataset
+from ngcn import Config, build, load_dataset
 from ngcn.data import large_table
-from ngcn.graph import store_graph
-from ngcn.large.building import edges as edge_stage
+from ngcn.errors import DatasetError
+from ngcn.graph import _features, store_graph
+from ngcn.large.building import buckets, cache, features, work
+from ngcn.runs import load_graph
 
 
 @pytest.fixture(autouse=True)
 def _small_pieces(monkeypatch):
     """So small that even these tables are read in several chunks, and edges sorted in several buckets."""
-    monkeypatch.setattr(large_table, "CELLS", 1)  # 1024 rows of Parquet
+    monkeypatch.setattr(large_table, "CELLS", 3000)
     monkeypatch.setattr(large_table, "BLOCK", 2000)
-    monkeypatch.setattr(edge_stage, "BUCKET", 1000)
+    monkeypatch.setattr(buckets, "BUCKET", 1000)
 
 
 def tables(nodes=300, edges=3000, *, weighted=False, ids=None, seed=0):
@@ -57,15 +64,15 @@ def same(built, folder: Path, scratch: Path, **how) -> None:
     """Compare with what the reader of small tables makes of the same files."""
     expected = store_graph(load_dataset(folder, **how), scratch)
     for path in sorted(scratch.glob("*.npy")):
-        if path.stem in ("split", "features_data", "features_indices", "features_indptr"):
+        if path.stem == "split" or "features" in path.stem:
             continue
         there = np.load(built.folder / path.name)
-        if path.stem in ("weights", "degrees", "features"):
+        if path.stem in ("weights", "degrees"):
             np.testing.assert_allclose(there, np.load(path), rtol=1e-6)
         else:
             np.testing.assert_array_equal(there, np.load(path))
-    dense = expected.features.toarray() if hasattr(expected.features, "toarray") else np.asarray(expected.features)
-    np.testing.assert_array_equal(built.features, dense)
+    there, dense = (X.toarray() if sp.issparse(X) else X for X in (built.features, expected.features))
+    np.testing.assert_allclose(there, dense, rtol=1e-5, atol=1e-6)
     assert (built.edges, built.weighted, built.multilabel) == (expected.edges, expected.weighted, expected.multilabel)
     assert (built.class_names, built.feature_names) == (expected.class_names, expected.feature_names)
 
@@ -94,7 +101,212 @@ def test_it_is_the_graph_of_the_reader_in_memory(ids, ending, tmp_path):
 
 def test_a_bucket_that_is_too_large_is_sorted_in_parts(tmp_path, monkeypatch):
     folder = write(tmp_path / "tables", *tables(weighted=True), "csv")
-    monkeypatch.setattr(edge_stage, "BUCKET", 10**6)
-    monkeypatch.setattr(edge_stage, "LEAST", 500)
-    monkeypatch.setattr(edge_stage, "CHUNK", 999)
+    monkeypatch.setattr(buckets, "BUCKET", 10**6)
+    monkeypatch.setattr(buckets, "LEAST", 500)
+    monkeypatch.setattr(buckets, "CHUNK", 999)
     same(build(folder, out=tmp_path / "graph", memory=1000), folder, tmp_path / "expected")
+
+
+def test_features_in_files(tmp_path):
+    """A dense matrix goes beside the columns of nodes, a sparse one in their place."""
+    nodes, edges = tables()
+    random = np.random.default_rng(1)
+    folder = write(tmp_path / "tables", nodes, edges, "csv")
+    X = random.normal(size=(300, 4))
+    np.save(folder / "features.npy", X)
+    built = build(folder, out=tmp_path / "dense", half=True)
+    assert built.feature_names == ("age", "member", "town=Bern", "town=Oslo", "town=Rome", "0", "1", "2", "3")
+    assert built.features.dtype == np.float16
+    np.testing.assert_array_equal(built.features[:, 5:], X.astype(np.float16))
+
+    folder = write(tmp_path / "labels", nodes[["id", "label"]], edges, "csv")
+    words = sp.random_array((300, 50), density=0.1, rng=random, format="csr")
+    words.indices[:3] = words.indices[:3][::-1].copy()  # not sorted
+    sp.save_npz(tmp_path / "words.npz", words)
+    built = build(folder / "edges.csv", folder / "nodes.csv", features=tmp_path / "words.npz", out=tmp_path / "sparse")
+    np.testing.assert_array_equal(built.features.toarray(), words.toarray().astype(np.float32))
+    for path, message in ((tmp_path / "few.npy", "has 299 rows"), (folder / "nodes.csv", "no matrix")):
+        np.save(tmp_path / "few.npy", X[:299])
+        with pytest.raises(DatasetError, match=message):
+            build(folder / "edges.csv", folder / "nodes.csv", features=path, out=tmp_path / path.stem)
+
+
+def test_a_table_of_features(tmp_path):
+    nodes, edges = tables(ids=IDS["text"])
+    random = np.random.default_rng(1)
+    words = pd.DataFrame({"id": random.choice(nodes["id"], 2000), "feature": random.integers(40, size=2000)})
+    words["value"] = random.uniform(size=2000).round(3)
+    folder = write(tmp_path / "tables", nodes[["id", "label"]], edges, "csv")
+    words.to_csv(folder / "features.csv", index=False)
+    built = build(folder, out=tmp_path / "graph")
+    same(built, folder, tmp_path / "expected")
+    assert built.node_columns == 0
+
+
+def test_without_features_structure_is_used(tmp_path, monkeypatch):
+    nodes, edges = tables(weighted=True)
+    folder = write(tmp_path / "tables", nodes[["id", "label"]], edges[edges["source"] != edges["target"]], "csv")
+    same(build(folder, out=tmp_path / "identity"), folder, tmp_path / "a")
+    monkeypatch.setattr(_features, "IDENTITY_NODES", 100)
+    monkeypatch.setattr(features, "IDENTITY_NODES", 100)
+    same(build(folder, out=tmp_path / "structure"), folder, tmp_path / "b")
+
+
+def test_several_labels_part_files_and_other_columns(tmp_path):
+    nodes, edges = tables()
+    nodes["label"] = [f"{i % 3} | b{i % 5}" if i % 4 else None for i in range(300)]
+    nodes.loc[4, "label"] = "|"
+    nodes = nodes.rename(columns={"id": "key", "label": "kinds"}).drop(columns=["split", "age"])
+    how = {"id": "key", "label": "kinds", "multilabel": True, "ignore": ["town"], "source": "from", "target": "to"}
+    edges = edges.rename(columns={"source": "from", "target": "to"})
+    whole = write(tmp_path / "tables", nodes, edges, "tsv.gz")
+    (tmp_path / "edges").mkdir()
+    for part in range(3):
+        edges[part::3].to_parquet(tmp_path / "edges" / f"part-{part}.parquet")
+    built = build(tmp_path / "edges", whole / "nodes.tsv.gz", out=tmp_path / "graph", **how)
+    same(built, whole, tmp_path / "expected", **how)
+    np.save(tmp_path / "pairs.npy", edges.to_numpy().T)
+    how |= {"source": None, "target": None}
+    again = build(tmp_path / "pairs.npy", whole / "nodes.tsv.gz", out=tmp_path / "again", **how)
+    np.testing.assert_array_equal(again.adjacency.indices, built.adjacency.indices)
+
+
+BAD = [  # table, column, row in the file, cell, message
+    ("edges", "target", 2500, 999, "there is no node '999'"),
+    ("edges", "source", 2501, None, "a node id is missing"),
+    ("edges", "weight", 7, -1, "is not above 0"),
+    ("nodes", "age", 250, "old", "'old' is not a number"),
+    ("nodes", "id", 299, 7, "the id '7' is in row 9"),
+    ("nodes", "split", 200, "training", "'training' is not a split"),
+]
+
+
+@pytest.mark.parametrize(("name", "column", "row", "cell", "message"), BAD, ids=[column for _, column, *_ in BAD])
+def test_a_bad_row_is_named(name, column, row, cell, message, tmp_path):
+    both = dict(zip(("nodes", "edges"), tables(weighted=True), strict=True))
+    both[name][column] = both[name][column].astype(object)
+    both[name].loc[row - 2, column] = cell
+    folder = write(tmp_path / "tables", both["nodes"], both["edges"], "csv")
+    with pytest.raises(DatasetError, match=rf"{name}\.csv, row {row}, .*{message}"):
+        build(folder, out=tmp_path / "graph")
+
+
+def test_a_row_with_too_many_cells_is_named_whatever_is_before_it(tmp_path):
+    folder = write(tmp_path / "tables", *tables(), "csv")
+    with (folder / "edges.csv").open("a") as file:
+        file.write('\n\n0,"1"\n1,2,3\n')
+    with pytest.raises(DatasetError, match=r"edges\.csv is not a table, row #3005: Expected 2 columns, got 3"):
+        build(folder, out=tmp_path / "graph")
+    with gzip.open(folder / "edges.csv.gz", "wt") as file:
+        file.write("source,target\n" + "1,2\n" * 3000 + "\n1,two\n")
+    with pytest.raises(DatasetError, match=r"edges\.csv\.gz, row 3003, column 'target': there is no node 'two'"):
+        build(folder / "edges.csv.gz", folder / "nodes.csv", out=tmp_path / "graph")
+    (folder / "edges.parquet").write_bytes(b"PAR1 not really")
+    for name, message in (("edges.parquet", "truncated or damaged"), ("none.csv", "cannot be read: No such file")):
+        with pytest.raises(DatasetError, match=f"{name} .*{message}"):
+            build(folder / name, folder / "nodes.csv", out=tmp_path / "graph")
+
+
+class _Stop(Exception):  # noqa: N818
+    """Stands for the end of the process: nothing cleans up after it."""
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_a_build_that_was_stopped_anywhere_continues(weighted, tmp_path, monkeypatch):
+    folder = write(tmp_path / "tables", *tables(weighted=weighted), "parquet")
+    expected = build(folder, out=tmp_path / "expected")
+    monkeypatch.setattr(buckets, "SECONDS", -1)  # note what is done after each piece
+    stops, stages = 0, []
+    while stops < 100:
+        left = 2  # so that each attempt takes one step more than the last, wherever it starts
+
+        def step(stage, done, total):
+            nonlocal left
+            stages.append(stage)
+            left -= 1
+            if not left:
+                raise _Stop
+
+        try:
+            built = build(folder, out=tmp_path / "graph", on_progress=step)
+            break
+        except _Stop:
+            stops += 1
+            assert not (tmp_path / "graph/meta.json").exists()
+    assert built.fingerprint() == expected.fingerprint() and stops >= 6
+    assert stages.count("Reading nodes") == 1
+    assert build(folder, out=tmp_path / "graph", on_progress=step).folder == built.folder  # nothing left to do
+
+
+def test_a_full_disk_is_one_error_and_the_build_continues(tmp_path, monkeypatch):
+    folder = write(tmp_path / "tables", *tables(), "parquet")
+    with monkeypatch.context() as patch:
+        patch.setattr(work.shutil, "disk_usage", lambda folder: type("Usage", (), {"free": 10_000})())
+        with pytest.raises(DatasetError, match="needs about 0 MB more on the disk, and 0 MB are free"):
+            build(folder, out=tmp_path / "graph")
+
+    def full(path, array):
+        if "edges" in path.name:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(buckets, "append_to", full)
+        with pytest.raises(OSError, match=r"No space is left on the disk\. Free some and repeat the command") as caught:
+            build(folder, out=tmp_path / "graph")
+    assert caught.value.filename == str(tmp_path / "graph")
+    same(build(folder, out=tmp_path / "graph"), folder, tmp_path / "expected")
+
+
+def test_folders_that_cannot_be_built_into(tmp_path):
+    folder = write(tmp_path / "tables", *tables(), "csv")
+    with work.Work(tmp_path / "graph").locked(), pytest.raises(DatasetError, match="is being built by another process"):
+        build(folder, out=tmp_path / "graph")
+    with pytest.raises(DatasetError, match="tables holds other files"):
+        build(folder, out=folder)
+    build(folder, out=tmp_path / "graph")
+    with pytest.raises(DatasetError, match="was built from something else"):
+        build(folder, out=tmp_path / "graph", ignore=["age"])
+    with pytest.raises(DatasetError, match="no table of edges"):
+        build(tmp_path / "graph", out=tmp_path / "other")
+
+
+LIMITED = """
+import resource, sys
+from pathlib import Path
+from ngcn import build
+build(*sys.argv[1:3], out=sys.argv[1] + ".small")  # imports and kernels count, too
+held = 1024 * int(next(line for line in open("/proc/self/status") if line.startswith("VmData")).split()[1])
+resource.setrlimit(resource.RLIMIT_DATA, (held + 150_000_000,) * 2)
+print(build(sys.argv[3], sys.argv[2], out=sys.argv[3] + ".large").edges)
+"""
+
+
+def test_memory_does_not_grow_with_the_tables(tmp_path):
+    """20 million edges take 320 MB; here, they are self-loops in a file without content, and one edge."""
+    folder = write(tmp_path / "tables", *tables(), "csv")
+    np.save(tmp_path / "small.npy", np.array([[0, 1], [1, 2]]))
+    large = np.lib.format.open_memmap(tmp_path / "large.npy", "w+", np.int64, (20_000_000, 2))
+    large[-1] = 3, 4
+    del large
+    arguments = [str(path) for path in (tmp_path / "small.npy", folder / "nodes.csv", tmp_path / "large.npy")]
+    done = subprocess.run([sys.executable, "-c", LIMITED, *arguments], capture_output=True, text=True, timeout=100)
+    assert done.stdout == "1\n", done.stderr
+
+
+def test_training_builds_a_large_graph(tmp_path, monkeypatch, caplog):
+    folder = write(tmp_path / "tables", *tables(), "csv")
+    assert not cache.needs_build(str(folder)) and not cache.needs_build("cora")
+    assert not cache.needs_build(str(folder / "nodes.csv"), edges="")
+    monkeypatch.setattr(cache, "MOST_EDGES", 1000)
+    assert cache.needs_build(str(folder)) and not cache.needs_build(str(folder), text=["town"])
+    assert cache.needs_build(str(folder / "nodes.csv"), edges=str(folder / "edges.csv"))
+    config = Config(dataset=f"{folder}/", split="random:5", ignore=["town"])
+    graph = load_graph(config, tmp_path)
+    assert graph.folder.parent == tmp_path / "graphs" and graph.name == "tables" and graph.train.sum() == 15
+    assert "tables is large: it is built on disk, in" in caplog.text
+    whole = load_dataset(folder, split="random:5", ignore=["town"])
+    np.testing.assert_array_equal(graph.val, whole.val)
+    caplog.clear()
+    assert load_graph(config, tmp_path).fingerprint() == graph.fingerprint() and "built" not in caplog.text
+    (folder / "edges.csv").write_text("source,target\n0,1\n" + "1,2\n" * 1200)
+    assert load_graph(config, tmp_path).edges == 2 and "have changed" in caplog.text

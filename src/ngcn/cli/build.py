@@ -10,6 +10,8 @@ import typer
 from ngcn.cli import _screen
 
 _EDGES = "A table of edges, or a folder of its part files; without NODES, a folder with edges.* and nodes.*."
+_FEATURES = "A matrix with a row per node: .npy, or .npz for a sparse one."
+_TABLE = "A table of sparse features: id, feature, value."
 
 
 def build(
@@ -17,6 +19,8 @@ def build(
     nodes: Annotated[Path | None, typer.Argument(metavar="NODES", help="A table of nodes.")] = None,
     *,
     out: Annotated[Path, typer.Option(help="The folder to write.")],
+    features: Annotated[Path | None, typer.Option(metavar="FILE", help=_FEATURES)] = None,
+    feature_table: Annotated[Path | None, typer.Option(metavar="FILE", help=_TABLE)] = None,
     id: Annotated[str | None, typer.Option(metavar="COL", help="The column of node ids.")] = None,
     source: Annotated[str | None, typer.Option(metavar="COL", help="The column of one end of an edge.")] = None,
     target: Annotated[str | None, typer.Option(metavar="COL", help="The column of the other end.")] = None,
@@ -40,6 +44,8 @@ def build(
             edges,
             nodes,
             out=out,
+            features=features,
+            feature_table=feature_table,
             id=id,
             source=source,
             target=target,

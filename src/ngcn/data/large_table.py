@@ -5,6 +5,7 @@ from __future__ import annotations
 import codecs
 import gzip
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -162,7 +163,7 @@ class _Text(_Reader):
 
     def __init__(self, path: Path) -> None:
         super().__init__(path)
-        with self._open() as file:
+        with self.open() as file:
             try:
                 start = file.read(HEAD).removeprefix(codecs.BOM_UTF8)
             except (OSError, EOFError) as error:
@@ -181,9 +182,11 @@ class _Text(_Reader):
         unpacks = 4 if path.suffix == ".gz" else 1
         self.rows = max(1, unpacks * path.stat().st_size * max(1, start.count(b"\n")) // len(start))
 
-    def _open(self) -> BinaryIO:
-        file = open_regular(self.path)
-        return gzip.GzipFile(fileobj=file) if self.path.suffix == ".gz" else file  # type: ignore[return-value]
+    @contextmanager
+    def open(self) -> Iterator[BinaryIO]:
+        """The unpacked file."""
+        with open_regular(self.path) as file:
+            yield gzip.GzipFile(fileobj=file) if self.path.suffix == ".gz" else file  # type: ignore[misc]
 
     def batches(self, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
         how, convert = csv_options(list(self.names.values()), self.separator, True)
@@ -213,7 +216,7 @@ class _BlankRows:
 
     def __iter__(self) -> Iterator[int]:
         row, quoted = 0, False
-        with self.reader._open() as file:
+        with self.reader.open() as file:
             for line in file:
                 row += not quoted  # a quoted cell may span several lines
                 if not (line.strip(b"\r\n") or quoted):

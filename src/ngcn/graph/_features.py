@@ -71,11 +71,16 @@ def structural_features(adjacency: sp.csr_array) -> tuple[np.ndarray, list[str]]
     degree = np.asarray(A.sum(axis=1), np.float64)
     T = sp.csr_array(sp.diags_array(1 / np.maximum(degree, 1e-12)) @ A)
     seen = np.stack([np.log1p(degree), T.multiply(T.T).sum(axis=1)], axis=1)
-    columns, names = [seen], ["degree", "return"]
-    for hop in range(1, HOPS + 1):
+    columns = [seen]
+    for _ in range(HOPS):
         columns.append(T @ columns[-1])
-        names += [f"degree {hop} away", f"return {hop} away"]
-    return np.hstack(columns).astype(np.float32), names
+    return np.hstack(columns).astype(np.float32), structural_names()
+
+
+def structural_names() -> list[str]:
+    """The names of the structural features."""
+    away = [f"{what} {hop} away" for hop in range(1, HOPS + 1) for what in ("degree", "return")]
+    return ["degree", "return", *away]
 
 
 def missing_per_column(features: Matrix) -> np.ndarray:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 from ngcn import checks
-from ngcn.data.columns import NUMBERS, announce
+from ngcn.data.columns import announce
 from ngcn.data.feature_columns import plan_columns
 from ngcn.data.large_table import LargeTable
 from ngcn.data.node_edge_tables import end_columns, special_columns, warn_about_weights
@@ -18,15 +17,15 @@ from ngcn.files import write_json
 from ngcn.graph import StoredGraph, is_stored, open_graph
 from ngcn.graph.stored import MOST_NODES, write_meta
 from ngcn.json_file import read_json
-from ngcn.large.building.edges import EdgeTable, sort_rows, spread
+from ngcn.large.building.edges import EdgeTable, write_adjacency
+from ngcn.large.building.features import Features
 from ngcn.large.building.ids import Ids
-from ngcn.large.building.nodes import NodeTable, read_nodes, write_features
+from ngcn.large.building.nodes import NodeTable, read_nodes
 from ngcn.large.building.work import RowProgress, Work, digest, of_files
 from ngcn.large.products import memory_bytes
 from ngcn.version import __version__
 
 Paths = Path | str | Sequence[Path | str]
-USED = (*NUMBERS, "one-hot")  # kinds of columns
 BUILT = "built.json"  # what a graph was built from
 
 
@@ -35,6 +34,8 @@ def build(
     nodes: Paths | None = None,
     *,
     out: Path | str,
+    features: Path | str | None = None,
+    feature_table: Paths | None = None,
     id: str | None = None,
     source: str | None = None,
     target: str | None = None,
@@ -54,9 +55,12 @@ def build(
 
     Args:
         edges: Parquet, CSV or TSV files (the latter may be gzipped), .npy files with pairs of integers, or folders of
-            part files. Without ``nodes``, a folder that holds both tables, ``edges.*`` and ``nodes.*``.
+            part files. Without ``nodes``, a folder that has ``edges.*``, ``nodes.*`` and maybe ``features.*``.
         nodes: Parquet, CSV or TSV files with a row per node.
         out: the folder to write.
+        features: features of all nodes, in their order: a matrix in an .npy file, or a sparse one in an .npz file that
+            ``scipy.sparse.save_npz`` wrote.
+        feature_table: sparse features, in rows of (id, feature, value); files as for ``edges``.
         id, source, target, label, one_hot, ignore, multilabel: as for smaller graphs.
         half: store features in half precision, float16.
         memory: the private memory that may be used; the rest of the machine's memory serves as a cache of the files.
@@ -76,12 +80,18 @@ def build(
     bytes_ = memory_bytes(memory)
     out = checks.file_path("out", out)
     if nodes is None:
-        edges, nodes = tables_in(edges)
+        found = tables_in(edges)
+        edges, nodes = found["edges"], found["nodes"]
+        features = found.get("features") if features is None else features
+        feature_table = found.get("feature_table") if feature_table is None else feature_table
     edge_files, node_files = LargeTable(edges), LargeTable(nodes)
     how = {"id": id, "label": label, "one_hot": one_hot, "ignore": ignore, "multilabel": multilabel}
     of_nodes = digest(__version__, of_files(node_files.files), how)
     of_edges = digest(of_nodes, of_files(edge_files.files), source, target)
-    whole = digest(of_edges, half)
+    feature_file = None if features is None else checks.file_path("features", features)
+    feature_files = None if feature_table is None else LargeTable(feature_table)
+    of_features = ([feature_file] if feature_file else []) + (feature_files.files if feature_files else [])
+    whole = digest(of_edges, half, of_files(of_features))
     if is_stored(out):
         if _built_from(out) == whole:
             return open_graph(out)
@@ -93,40 +103,42 @@ def build(
     edge_table = _edge_table(edge_files, source, target)
     with work.locked():
         work.check_space(_space(edge_table, node_table, half))
-        found = work.stage("nodes", of_nodes, lambda: read_nodes(node_table, work))
-        ids = Ids(work, **found["ids"], home=str(node_files.files[0]))
+        read = work.stage("nodes", of_nodes, lambda: read_nodes(node_table, work))
+        ids = Ids(work, **read["ids"], home=str(node_files.files[0]))
         if ids.nodes > MOST_NODES:
             raise DatasetError(f"{ids.home} has {ids.nodes:,} nodes; a graph may have {MOST_NODES:,}.")
         work.stage("ids", of_nodes, lambda: ids.write(node_files, node_table.special["id"]))
-        names = node_table.names(found["values"])
-        work.stage("features", whole, lambda: write_features(node_table, found["values"], half, work))
-        ends = work.stage("ends", of_edges, lambda: spread(edge_table, ids, of_edges, work))
-        if edge_table.weight and ends["rows"]:
-            warn_about_weights(str(edge_files.files[0]), ends["weight"] / ends["rows"])
-        weighted = edge_table.weight is not None
-        sort = partial(sort_rows, ends, weighted, ids.nodes, bytes_, of_edges, work)
-        entries = work.stage("rows", of_edges, sort)["entries"]
+        written = write_adjacency(edge_table, ids, bytes_, of_edges, work)
+        if edge_table.weight and written["rows"]:
+            warn_about_weights(str(edge_files.files[0]), written["weight"] / written["rows"])
+        given = Features(node_table, read["values"], feature_file, feature_files, half)
+        names = work.stage("features", whole, lambda: given.write(ids, bytes_, whole, work))["names"]
         work.finish()
         write_json(out / BUILT, {"inputs": whole})
-        sizes = {"name": name or out.resolve().name, "nodes": ids.nodes, "weighted": weighted}
-        sizes |= {"edges": entries // 2, "entries": entries}
-        write_meta(out, sizes, len(names), found["classes"], names, len(names))
+        sizes = {"name": name or out.resolve().name, "nodes": ids.nodes, "weighted": edge_table.weight is not None}
+        sizes |= {"edges": written["entries"] // 2, "entries": written["entries"]}
+        columns = len(node_table.names(read["values"]))
+        names = list(map(str, range(names))) if isinstance(names, int) else names
+        write_meta(out, sizes, len(names), read["classes"], names, columns)
         work.clean()
     return open_graph(out)
 
 
-def tables_in(folder: Any) -> tuple[Path, Path]:
-    """The tables of edges and of nodes in a folder; each may be a folder of part files."""
+def tables_in(folder: Any) -> dict[str, Path]:
+    """The tables in a folder by the argument of :func:`build` that they are; each may be a folder of part files."""
     if not isinstance(folder, str | Path) or not Path(folder).is_dir():
         raise DatasetError(f"{folder} is no folder with two tables; give a table of `nodes` too.")
-    found = []
-    for table in ("edges", "nodes"):
+    found = {}
+    for table in ("edges", "nodes", "features"):
         there = [path for path in sorted(Path(folder).iterdir()) if path.name.split(".")[0].lower() == table]
-        if len(there) != 1:
-            what = f"both {there[0].name} and {there[1].name}; remove one" if there else f"no table of {table}"
-            raise DatasetError(f"{folder} has {what}.")
-        found += there
-    return found[0], found[1]
+        if len(there) > 1:
+            raise DatasetError(f"{folder} has both {there[0].name} and {there[1].name}; remove one.")
+        if not there and table != "features":
+            raise DatasetError(f"{folder} has no table of {table}.")
+        for path in there:
+            matrix = path.suffix in (".npy", ".npz") or table != "features"
+            found[table if matrix else "feature_table"] = path
+    return found
 
 
 def _node_table(table: LargeTable, how: dict[str, Any]) -> NodeTable:
@@ -145,8 +157,6 @@ def _node_table(table: LargeTable, how: dict[str, Any]) -> NodeTable:
     announce(head, [column for column in plan if column.name not in how["one_hot"]])
     if text := [column.name for column in plan if column.kind == "text"]:
         log.warning(f"{head.name}: free text is not used in a graph on disk: {', '.join(text)} is ignored.")
-    if not any(column.kind in USED for column in plan):
-        raise DatasetError(f"{head.name} has no column of features.")
     return NodeTable(table, special, plan, how["multilabel"])
 
 

@@ -19,7 +19,7 @@ from ngcn.memory import free_memory
 
 MOST_EDGES = 10**7  # that are read into memory
 PER_EDGE, PER_CELL = 60, 16  # bytes of memory, about, while a graph is read and trained on
-UNSUPPORTED = ("feature_table", "text")  # what a build does not take
+UNSUPPORTED = ("text",)  # options that a build does not take
 
 
 def needs_build(dataset: str, **files: Any) -> bool:
@@ -33,7 +33,7 @@ def needs_build(dataset: str, **files: Any) -> bool:
         files: the options of :func:`~ngcn.graph.load_dataset` for reading a path.
     """
     tables = _tables(dataset, files)
-    return tables is not None and _is_large(*tables)
+    return tables is not None and _is_large(tables["edges"], tables["nodes"])
 
 
 def build_beside(
@@ -42,32 +42,33 @@ def build_beside(
     """Build the graph in a folder for such graphs; one that was built there from the same files is only opened."""
     tables = _tables(dataset, files)
     assert tables, "needs_build says whether there are any"
-    edges, nodes = tables
-    how = {key: value for key, value in files.items() if key not in ("edges", *UNSUPPORTED)}
-    out = folder / f"{name}-{digest(str(nodes.absolute()), str(edges.absolute()), how)[:8]}"
+    paths = {table: str(path.absolute()) for table, path in tables.items()}
+    how = {key: value for key, value in files.items() if key not in ("edges", "feature_table", *UNSUPPORTED)}
+    out = folder / f"{name}-{digest(paths, how)[:8]}"
+    how |= {"out": out, "name": name, "on_progress": on_progress, **tables}
     if not is_stored(out):
         log.warning(f"{name} is large: it is built on disk, in {out}, and read from there.")
     try:
-        return build(edges, nodes, out=out, name=name, on_progress=on_progress, **how)
+        return build(**how)
     except DatasetError:
         if not is_stored(out):
             raise
     log.warning(f"The files of {name} have changed since {out} was built: it is built again.")
     shutil.rmtree(out)
-    return build(edges, nodes, out=out, name=name, on_progress=on_progress, **how)
+    return build(**how)
 
 
-def _tables(dataset: str, files: dict[str, Any]) -> tuple[Path, Path] | None:
-    """The tables of edges and of nodes, if these are tables that :func:`build` takes."""
+def _tables(dataset: str, files: dict[str, Any]) -> dict[str, Path] | None:
+    """The tables of a graph, by the argument of :func:`build` that they are; None if that does not take them."""
     if not is_path(dataset) or any(files.get(option) for option in UNSUPPORTED):
         return None
     path = user_path(dataset)
+    tables = {table: user_path(files[table]) for table in ("edges", "feature_table") if files.get(table)}
     if path.is_dir() and not is_stored(path):
         with suppress(DatasetError, OSError):
-            edges, nodes = tables_in(path)
-            return (user_path(files["edges"]) if files.get("edges") else edges), nodes
-    if files.get("edges") and path.name.lower().endswith(ENDINGS):
-        return user_path(files["edges"]), path
+            return tables_in(path) | tables
+    elif "edges" in tables and path.name.lower().endswith(ENDINGS):
+        return {"nodes": path, **tables}
     return None
 
 

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from ngcn.data.large_table import LargeTable
 from ngcn.data.table import INTEGER, BadCell, Table, first_true
 from ngcn.large.building import kernels
-from ngcn.large.building.work import Work, growing
+from ngcn.large.building.work import GrowingArray, Work, append_to
 
 LONGEST = 1000  # characters of an id
 MOST_UNKNOWN = 1000  # ids of a chunk in an error
@@ -28,14 +28,16 @@ class IdWriter:
 
     def __init__(self, folder: Path) -> None:
         self.bytes, self.starts = folder / "ids.bytes", folder / "ids.starts"
-        self.file = self.bytes.open("wb")
+        for path in (self.bytes, self.starts):
+            path.unlink(missing_ok=True)
         self.nodes, self.longest = 0, 0  # characters; 0 for integers
+        self.size = 0  # bytes of text
         self.ordered = True  # the ids are 0, 1, 2, ...
 
     def append(self, table: Table, column: str) -> None:
         numbers = None if self.longest else integers(table, column)
         if numbers is not None:
-            self.file.write(numbers.data)
+            append_to(self.bytes, numbers)
             self.ordered &= bool((numbers == np.arange(self.nodes, self.nodes + len(numbers))).all())
         else:
             texts = table.ids(column)
@@ -53,11 +55,12 @@ class IdWriter:
 
     def _begin_text(self) -> None:
         """Write again, as text, what came before."""
-        self.file.close()
-        numbers = np.fromfile(self.bytes, np.int64) if self.nodes < CHUNK else np.memmap(self.bytes, np.int64, "r")
+        self.ordered = False
+        append_to(self.starts, np.zeros(1, np.int64))
+        if not self.nodes:
+            return
         before = self.bytes.rename(self.bytes.with_name("ids.before"))
-        self.file, self.ordered = self.bytes.open("wb"), False
-        np.zeros(1, np.int64).tofile(self.starts)
+        numbers = np.memmap(before, np.int64, "r")
         for at in range(0, self.nodes, CHUNK):
             texts = pa.array(numbers[at : at + CHUNK]).cast(pa.string())
             self.longest = max(self.longest, pc.max(pc.utf8_length(texts)).as_py())
@@ -66,14 +69,12 @@ class IdWriter:
 
     def _append(self, texts: pa.Array) -> None:
         data, starts = bytes_of(texts)
-        before = self.file.tell() - starts[0]
-        self.file.write(data[starts[0] : starts[-1]].data)
-        with self.starts.open("ab") as file:
-            file.write((starts[1:] + before).data)
+        append_to(self.bytes, data[starts[0] : starts[-1]])
+        append_to(self.starts, starts[1:] - starts[0] + self.size)
+        self.size += int(starts[-1] - starts[0])
 
-    def close(self) -> dict[str, Any]:
+    def found(self) -> dict[str, Any]:
         """What :class:`Ids` needs to know."""
-        self.file.close()
         return {"nodes": self.nodes, "longest": self.longest, "ordered": self.ordered}
 
 
@@ -97,7 +98,7 @@ class Ids:
         data, starts = self._stored()
         if not self.ordered:
             self._index(table, column, data, starts)
-        with growing(self.work, "ids", f"<U{self.longest}" if self.longest else np.int64) as out:
+        with GrowingArray(self.work, "ids", f"<U{self.longest}" if self.longest else np.int64) as out:
             for at in range(0, self.nodes, CHUNK):
                 if self.longest:
                     some = starts[at : at + CHUNK + 1]

@@ -72,36 +72,39 @@ def find_ids(
 
 
 @kernel
-def count_ends(share: int, source: Array, target: Array, counts: Array, bits: int) -> None:
-    """``counts[share, b]`` ends of edges are in bucket b: ``node >> bits``. Self-loops do not count."""
+def count_entries(share: int, source: Array, target: Array, counts: Array, bits: int, both: int) -> None:
+    """``counts[share, b]`` entries have their row in bucket b: ``row >> bits``. With ``both``, an entry is an edge: it
+    counts in both directions, but not on the diagonal."""
     shares = len(counts)
     for e in range(share * len(source) // shares, (share + 1) * len(source) // shares):
         u, v = source[e], target[e]
-        if u != v:
+        if u != v or not both:
             counts[share, u >> bits] += 1
-            counts[share, v >> bits] += 1
+            if both:
+                counts[share, v >> bits] += 1
 
 
 @kernel
-def place_ends(
-    share: int, source: Array, target: Array, weights: Array, at: Array, keys: Array, kept: Array, bits: int
+def place_entries(
+    share: int, source: Array, target: Array, weights: Array, at: Array, keys: Array, kept: Array, bits: int, both: int
 ) -> None:
-    """Write both ends of each edge to ``keys[at[share, b]]`` and what follows, and its weight to ``kept``.
+    """Write each entry to ``keys[at[share, b]]`` and what follows, and its weight to ``kept``.
 
-    A key is the row within the bucket, the column, and a bit for the direction. An unweighted graph has no weights.
+    A key is the row within the bucket, the column, and a bit for the direction.
     """
     shares = len(at)
     low = (1 << bits) - 1
-    weighted = len(weights) > 0
     for e in range(share * len(source) // shares, (share + 1) * len(source) // shares):
         u, v = source[e], target[e]
-        if u != v:
+        if u != v or not both:
             i = at[share, u >> bits]
             at[share, u >> bits] = i + 1
             keys[i] = ((u & low) << 32) | (v << 1)
-            j = at[share, v >> bits]
-            at[share, v >> bits] = j + 1
-            keys[j] = ((v & low) << 32) | (u << 1) | 1
-            if weighted:
+            if len(kept):
                 kept[i] = weights[e]
-                kept[j] = weights[e]
+            if both:
+                j = at[share, v >> bits]
+                at[share, v >> bits] = j + 1
+                keys[j] = ((v & low) << 32) | (u << 1) | 1
+                if len(kept):
+                    kept[j] = weights[e]

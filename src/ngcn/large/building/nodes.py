@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ngcn.data.columns import NUMBERS, Column, numbers
+from ngcn.data.columns import NUMBERS, Column
 from ngcn.data.feature_columns import ONE_HOT_VALUES
 from ngcn.data.large_table import LargeTable
 from ngcn.data.node_edge_tables import label_texts, split_numbers
@@ -20,7 +19,7 @@ from ngcn.data.parts import UNKNOWN
 from ngcn.data.table import Table, as_integers
 from ngcn.errors import DatasetError
 from ngcn.large.building.ids import IdWriter
-from ngcn.large.building.work import Work, growing
+from ngcn.large.building.work import GrowingArray, Work, append_to
 
 MOST_CLASSES = 10_000
 CHUNK = 1 << 20
@@ -61,7 +60,7 @@ def read_nodes(nodes: NodeTable, work: Work) -> dict[str, Any]:
     ids, labels = IdWriter(work.folder), Labels(work.folder, nodes.multilabel)
     values: dict[str, set[str]] = {name: set() for name in one_hot}
     columns = [special[purpose] for purpose in ("id", "label", "split") if purpose in special]
-    with growing(work, "split", np.uint8) as split:
+    with GrowingArray(work, "split", np.uint8) as split:
         for chunk in table.chunks(columns + one_hot):
             ids.append(chunk, special["id"])
             labelled = labels.append(chunk, special.get("label"))
@@ -77,67 +76,46 @@ def read_nodes(nodes: NodeTable, work: Work) -> dict[str, Any]:
             work.on_progress("Reading nodes", ids.nodes, max(table.rows, ids.nodes))
     if not ids.nodes:
         raise DatasetError(f"{table.files[0]} has no rows, so the graph has no nodes.")
-    return {"ids": ids.close(), "classes": labels.close(work), "values": {n: sorted(v) for n, v in values.items()}}
-
-
-def write_features(nodes: NodeTable, values: dict[str, list[str]], half: bool, work: Work) -> dict[str, Any]:
-    """Write features.npy: the columns of numbers, then those of one-hot columns."""
-    plain, columns = nodes.numbers, len(nodes.names(values))
-    sets = {name: pa.array(of, pa.string()) for name, of in values.items()}
-    names = [column.name for column in plain] + nodes.one_hot
-    with growing(work, "features", np.float16 if half else np.float32, (columns,)) as out:
-        for chunk in nodes.table.chunks(names):
-            X = np.zeros((len(chunk), columns), np.float32)
-            X[:, : len(plain)] = numbers(chunk, plain)
-            at = len(plain)
-            for name, known in sets.items():
-                place = pc.index_in(chunk.known(name), value_set=known)
-                rows = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
-                X[rows, at + place.drop_null().to_numpy()] = 1
-                at += len(known)
-            out.append(X)
-            work.on_progress("Reading features", out.rows, max(nodes.table.rows, out.rows))
-    return {}
+    return {"ids": ids.found(), "classes": labels.close(work), "values": {n: sorted(v) for n, v in values.items()}}
 
 
 class Labels:
     """Numbers labels as they come; sorts the classes by name at the end."""
 
     def __init__(self, folder: Path, multilabel: bool) -> None:
-        self.folder, self.multilabel = folder, multilabel
+        self.multilabel = multilabel
         self.number: dict[str, int] = {}
         self.nodes = 0
-        self._stack = ExitStack()
-        self.codes = self._stack.enter_context((folder / "labels.codes").open("wb"))
-        self.lengths = self._stack.enter_context((folder / "labels.lengths").open("wb")) if multilabel else None
+        self.codes, self.lengths = folder / "labels.codes", folder / "labels.lengths"
+        for path in (self.codes, self.lengths):
+            path.unlink(missing_ok=True)
 
     def append(self, table: Table, column: str | None) -> np.ndarray:
         """Write the labels; return which of the nodes are labelled."""
         self.nodes += len(table)
         if not column:
-            self.codes.write(np.full(len(table), UNKNOWN, np.int32).data)
+            append_to(self.codes, np.full(len(table), UNKNOWN, np.int32))
             return np.zeros(len(table), bool)
         texts, flat, lengths = label_texts(table, column, self.multilabel)
-        if self.lengths and lengths is not None:
-            self.lengths.write(lengths.astype(np.int32).data)
+        if lengths is not None:
+            append_to(self.lengths, lengths.astype(np.int32))
             flat = pc.if_else(pc.equal(flat, ""), None, flat)
         found = flat.dictionary_encode()
         numbers = [self.number.setdefault(name, len(self.number)) for name in found.dictionary.to_pylist()]
         if len(self.number) > MOST_CLASSES:
             raise DatasetError(f"{table.at(column)}: there are more than {MOST_CLASSES:,} different labels.")
         codes = pc.fill_null(found.indices, len(numbers)).to_numpy()
-        self.codes.write(np.array([*numbers, UNKNOWN], np.int32)[codes].data)
+        append_to(self.codes, np.array([*numbers, UNKNOWN], np.int32)[codes])
         labelled: np.ndarray = texts.is_valid().to_numpy(zero_copy_only=False)
         return labelled
 
     def close(self, work: Work) -> list[str]:
         """Write labels.npy, and return the names of the classes."""
-        self._stack.close()
         names = [str(name) for name in np.sort(as_integers(pa.array(list(self.number), pa.string())))]
         place = {name: i for i, name in enumerate(names)}
         order = np.array([*(place[name] for name in self.number), UNKNOWN])
-        with growing(work, "labels", *((np.float32, (len(names),)) if self.multilabel else (np.int64,))) as out:
-            codes = np.memmap(self.folder / "labels.codes", np.int32, "r")
+        with GrowingArray(work, "labels", *((np.float32, (len(names),)) if self.multilabel else (np.int64,))) as out:
+            codes = np.memmap(self.codes, np.int32, "r")
             for rows, of_rows in self._rows():
                 labels = order[codes[of_rows]]
                 if self.multilabel:
@@ -152,7 +130,7 @@ class Labels:
         if not self.multilabel:
             yield from ((np.empty(0), slice(at, at + CHUNK)) for at in range(0, self.nodes, CHUNK))
             return
-        lengths, end = np.memmap(self.folder / "labels.lengths", np.int32, "r"), 0
+        lengths, end = np.memmap(self.lengths, np.int32, "r"), 0
         step = max(1, CHUNK // max(1, len(self.number)))
         for at in range(0, self.nodes, step):
             rows = np.repeat(np.arange(len(lengths[at : at + step])), lengths[at : at + step])

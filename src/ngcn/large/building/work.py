@@ -86,23 +86,26 @@ class Work:
         """Raise an error if the disk lacks this many bytes."""
         there = sum(path.stat().st_size for folder in (self.out, self.folder) for path in folder.glob("*.*"))
         if needed - there > (free := shutil.disk_usage(self.folder).free):
-            what = f"The graph needs about {gigabytes(needed - there)} more, and {gigabytes(free)} are free"
-            raise OSError(errno.ENOSPC, what, str(self.out))
+            raise DatasetError(
+                f"{self.out} needs about {gigabytes(needed - there)} more on the disk, and {gigabytes(free)} are free; "
+                "free some, or use a folder on another disk."
+            )
 
 
 class GrowingArray:
     """An .npy file that is written row by row.
 
     Args:
-        path: the file.
+        work: the build.
+        name: of the array.
         dtype: of its entries.
         columns: the shape of a row.
         rows: that it has already and are kept; others are cut off.
     """
 
-    def __init__(self, path: Path, dtype: Any, columns: Sequence[int] = (), rows: int = 0) -> None:
+    def __init__(self, work: Work, name: str, dtype: Any, columns: Sequence[int] = (), rows: int = 0) -> None:
         self.dtype, self.columns, self.rows = np.dtype(dtype), tuple(columns), rows
-        self.file = path.open("r+b" if rows else "wb")
+        self.file = (work.folder / f"{name}.npy").open("r+b" if rows else "wb")
         self._write_header()
         self.start = self.file.tell()
         self.file.seek(self.start + rows * self.dtype.itemsize * int(np.prod(self.columns)))
@@ -118,28 +121,25 @@ class GrowingArray:
         self.file.write(np.ascontiguousarray(rows, self.dtype).data)
         self.rows += len(rows)
 
-    def flush(self) -> None:
-        self.file.flush()
+    def __enter__(self) -> GrowingArray:
+        return self
 
-    def close(self) -> None:
-        """Write the number of rows."""
-        self.file.seek(0)
-        self._write_header()
-        assert self.file.tell() == self.start
-        self.file.flush()
-        os.fsync(self.file.fileno())
-        self.file.close()
+    def __exit__(self, kind: type[BaseException] | None, *error: Any) -> None:
+        """Write the number of rows, unless something went wrong."""
+        with self.file:
+            if kind is None:
+                self.file.seek(0)
+                self._write_header()
+                assert self.file.tell() == self.start
+                self.file.flush()
+                os.fsync(self.file.fileno())
 
 
-@contextmanager
-def growing(work: Work, name: str, dtype: Any, columns: Sequence[int] = ()) -> Iterator[GrowingArray]:
-    """An array of the graph, to write."""
-    array = GrowingArray(work.folder / f"{name}.npy", dtype, columns)
-    try:
-        yield array
-        array.close()
-    finally:
-        array.file.close()
+def append_to(path: Path, array: np.ndarray) -> None:
+    """Write an array at the end of a file without a header."""
+    if len(array):
+        with path.open("ab") as file:
+            file.write(np.ascontiguousarray(array).data)
 
 
 def digest(*values: Any) -> str:
