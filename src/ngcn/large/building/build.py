@@ -127,7 +127,7 @@ def build(
 def tables_in(folder: Any) -> dict[str, Path]:
     """The tables in a folder by the argument of :func:`build` that they are; each may be a folder of part files."""
     if not isinstance(folder, str | Path) or not Path(folder).is_dir():
-        raise DatasetError(f"{folder} is no folder with two tables; give a table of `nodes` too.")
+        raise DatasetError(f"{folder} is no folder with tables; give a table of nodes, too.")
     found = {}
     for table in ("edges", "nodes", "features"):
         there = [path for path in sorted(Path(folder).iterdir()) if path.name.split(".")[0].lower() == table]
