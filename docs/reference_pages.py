@@ -123,10 +123,9 @@ def _commands() -> str:
     text = get_docs_for_click(obj=command, ctx=Context(command, info_name="ngcn"), name="ngcn", title="Command line")
     text = re.sub(r"\.? \[dim\]\((.*?)\.?\)\[/dim\]\.?", r". Default: \1.", text)
     for name, verb in command.commands.items():  # type: ignore[attr-defined]
-        summary = " ".join((verb.help or "").split("\n\n")[0].split())
-        text = re.sub(
-            rf"^\* `{name}`: .*$", lambda _, line=f"* [`{name}`](#ngcn-{name}): {summary}": line, text, flags=re.M
-        )
+        summary = " ".join((verb.help or "").split("\n\n")[0].split())  # the list has its first words
+        entry = f"* [`{name}`](#ngcn-{name}): {summary}"
+        text = re.sub(rf"^\* `{name}`: .*$", entry.replace("\\", r"\\"), text, flags=re.MULTILINE)
     text = re.sub(r"\[bold\](.*?)\[/bold\]", r"`\1`", text)
     return text.replace("\\[", "[")
 
