@@ -283,6 +283,17 @@ def test_in_a_pipeline_a_cross_validation_and_a_search(crowds) -> None:
     assert ngcn.fit(X, few).best_params_["powers"] in (1, 2)
 
 
+def test_folds_of_a_graph_are_an_error_that_names_what_keeps_its_edges(crowds, graph) -> None:
+    search = GridSearchCV(clone(NGCN), {"hidden": [4]}, cv=2, error_score="raise")
+    folds = {"cross_val_score": lambda: cross_val_score(clone(NGCN), graph), "GridSearchCV": lambda: search.fit(graph)}
+    X, y, _ = crowds
+    folds["rows of an adjacency"] = lambda: search.fit(X, y, adjacency=np.ones((150, 150)))
+    for name, fold in folds.items():
+        with pytest.raises(GraphError, match=r"ngcn\.cross_validate\(graph, config\)") as error:
+            fold()
+        assert "ngcn.tune(graph)" in str(error.value), name
+
+
 def test_units_do_not_matter_if_they_differ(crowds) -> None:
     X, _, few = crowds
     one, other = X * [1, 1000, 1, 1], X * [1, 1, 1e-3, 50] + [0, 5, 0, -3]

@@ -281,6 +281,12 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         labels, known, self.classes_ = read_targets(y)
         none = np.zeros(len(known), dtype=bool)
         edges = sp.csr_array((len(none), len(none))) if adjacency is None else adjacency
+        if np.shape(edges) != (len(none), len(none)) and np.shape(edges)[:1] == (len(none),):
+            raise GraphError(
+                f"The adjacency of {len(none)} nodes has shape {np.shape(edges)}. If a search or a cross-validation of "
+                "scikit-learn has taken some of its rows: ngcn.cross_validate(graph, config) and ngcn.tune(graph) keep "
+                "all edges."
+            )
         graph = Graph(edges, X, labels, known, none, none)
         if adjacency is None:
             unchanged = self.features == "auto" and _one_unit(graph.features)

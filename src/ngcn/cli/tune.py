@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.live import Live
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from ngcn.cli import _screen
@@ -27,8 +28,7 @@ if TYPE_CHECKING:
     from ngcn.tuning.trials import Trial, Tuned
 
 SHOWN = 5  # trials in the table, the best ones
-SETTINGS = {"recipe": "Recipe", "model": "Model", "towers": "Towers", "replicas": "r", "hidden": "Hidden"}
-SETTINGS |= {"dropout": "Dropout", "l2": "L2", "lr": "lr"}
+SETTINGS = {"hidden": "Hidden", "dropout": "Dropout", "l2": "L2", "lr": "lr"}  # columns; others are told in words
 
 
 def tune(
@@ -133,9 +133,10 @@ def _table(found: Tuned, left: float | None, most: int | None = None) -> Table:
     if left is not None:
         title += f", {int(left) // 60}:{int(left) % 60:02d} left"
     score = f"Held-out {METRICS[found.metric].lower()}"
-    table = Table("Trial", *_screen.right(score, "Loss"), *list(SETTINGS.values())[:3], title=title)
-    for name in (*list(SETTINGS.values())[3:], "Time"):
-        table.add_column(name, justify="right")
+    first = Column("Trial", min_width=9), Column(score, justify="right", min_width=8), Column("Settings", min_width=12)
+    table = Table(*first, title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))  # within 80 characters
+    for name in ("Loss", *SETTINGS.values(), "Time"):
+        table.add_column(name, justify="right", no_wrap=True, min_width=5)
     complete = sorted((t for t in found.trials if t.value is not None), key=lambda t: -(t.value or 0.0))
     shown = complete[:SHOWN]
     if found.default and found.default not in shown:
@@ -153,12 +154,13 @@ def _table(found: Tuned, left: float | None, most: int | None = None) -> Table:
 def _row(trial: Trial, found: Tuned) -> list[str]:
     config = found.space.base if not trial.settings else found.space.config(trial.settings)
     towers = " + ".join(part.replace(":", " ") for part in config.mix) if config.mix else config.powers_text()
-    values = {"towers": towers, **{name: getattr(config, name) for name in SETTINGS if name != "towers"}}
+    replicas = f", r={config.replicas}" if config.replicas > 1 else ""
     score = trial.state if trial.score is None else score_text(found.metric, trial.score)
-    texts = [f"{values[name]:g}" if isinstance(values[name], float) else str(values[name]) for name in SETTINGS]
+    texts = [f"{getattr(config, name):g}" for name in SETTINGS]
     loss = "" if trial.loss is None else f"{trial.loss:.3f}"
     number = f"{trial.number}{' (default)' if trial.is_default else ''}"
-    return [number, score, loss, *texts, "" if trial.seconds is None else f"{trial.seconds:.0f} s"]
+    seconds = "" if trial.seconds is None else f"{trial.seconds:.0f} s"
+    return [number, score, f"{config.recipe}: {config.model}, {towers}{replicas}", loss, *texts, seconds]
 
 
 def _summary(found: Tuned, folder: Path) -> dict[str, Any]:

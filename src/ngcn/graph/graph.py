@@ -183,6 +183,13 @@ class Graph:
         digest.update("\n".join(map(str, self.node_ids.tolist())).encode())
         return digest.hexdigest()[:32]
 
+    def __array__(self, *_: Any, **__: Any) -> np.ndarray:
+        """Raise an error that says what scikit-learn's searches, which ask for an array, are replaced by."""
+        raise GraphError(
+            "A Graph is not an array, so scikit-learn cannot divide it into folds; use ngcn.cross_validate(graph, config) "
+            "for folds, and ngcn.tune(graph) for a search."
+        )
+
     def __repr__(self) -> str:
         return (
             f"Graph({self.name!r}, nodes={self.nodes}, edges={self.edges}, features={self.features.shape[1]}, "

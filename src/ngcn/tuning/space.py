@@ -1,4 +1,4 @@
-"""The settings that `tune` searches, and what each may be. docs/tuning.md has them as a table."""
+"""The settings that `tune` searches, and what each may be. docs/guides/tuning.md has them as a table."""
 
 from __future__ import annotations
 

@@ -75,9 +75,14 @@ class Tuned:
 
     @property
     def standard_error(self) -> float | None:
-        """Of the best score; differences of this size may be luck. None for scores that are no shares of the nodes."""
-        share = self.best.score
-        return (share * (1 - share) / self.nodes) ** 0.5 if self.metric in SHARES and share is not None else None
+        """Of the best score; differences of this size may be luck. None for scores that are no shares of the nodes.
+
+        As if one node more were right and one more wrong: few nodes do not make a perfect score certain.
+        """
+        if self.metric not in SHARES or self.best.score is None:
+            return None
+        share = (self.best.score * self.nodes + 1) / (self.nodes + 2)
+        return (share * (1 - share) / self.nodes) ** 0.5
 
     def __str__(self) -> str:
         best, default, metric = self.best, self.default, METRICS[self.metric].lower()
