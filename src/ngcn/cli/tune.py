@@ -134,7 +134,7 @@ def _table(found: Tuned, left: float | None, most: int | None = None) -> Table:
         title += f", {int(left) // 60}:{int(left) % 60:02d} left"
     score = f"Held-out {METRICS[found.metric].lower()}"
     first = Column("Trial", min_width=9), Column(score, justify="right", min_width=8), Column("Settings", min_width=12)
-    table = Table(*first, title=title, box=SIMPLE_HEAD, padding=(0, 1, 0, 0))  # within 80 characters
+    table = Table(*first, title=title, box=SIMPLE_HEAD, padding=0)  # within 80 characters
     for name in ("Loss", *SETTINGS.values(), "Time"):
         table.add_column(name, justify="right", no_wrap=True, min_width=5)
     complete = sorted((t for t in found.trials if t.value is not None), key=lambda t: -(t.value or 0.0))
@@ -156,7 +156,7 @@ def _row(trial: Trial, found: Tuned) -> list[str]:
     towers = " + ".join(part.replace(":", " ") for part in config.mix) if config.mix else config.powers_text()
     replicas = f", r={config.replicas}" if config.replicas > 1 else ""
     score = trial.state if trial.score is None else score_text(found.metric, trial.score)
-    texts = [f"{getattr(config, name):g}" for name in SETTINGS]
+    texts = [f"{getattr(config, name):.{2 if name != 'hidden' else 5}g}" for name in SETTINGS]
     loss = "" if trial.loss is None else f"{trial.loss:.3f}"
     number = f"{trial.number}{' (default)' if trial.is_default else ''}"
     seconds = "" if trial.seconds is None else f"{trial.seconds:.0f} s"

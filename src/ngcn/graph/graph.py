@@ -184,10 +184,10 @@ class Graph:
         return digest.hexdigest()[:32]
 
     def __array__(self, *_: Any, **__: Any) -> np.ndarray:
-        """Raise an error that says what scikit-learn's searches, which ask for an array, are replaced by."""
+        """Raise an error that says what to use in place of scikit-learn's searches, which ask for an array."""
         raise GraphError(
-            "A Graph is not an array, so scikit-learn cannot divide it into folds; use ngcn.cross_validate(graph, config) "
-            "for folds, and ngcn.tune(graph) for a search."
+            "A Graph is not an array, so scikit-learn cannot divide it into folds; use "
+            "ngcn.cross_validate(graph, config), and ngcn.tune(graph) for a search."
         )
 
     def __repr__(self) -> str:
