@@ -51,7 +51,9 @@ nitpicky = False
 def _math(self: Any, node: nodes.math) -> None:
     """Equations as MathML, which browsers draw by themselves: no script and no font from elsewhere."""
     block = isinstance(node, nodes.math_block)
-    self.body.append(tex2mathml(node.astext().replace(r"\dots", r"\ldots"), as_block=block))  # it knows no \dots
+    drawn = tex2mathml(node.astext().replace(r"\dots", r"\ldots"), as_block=block)  # it knows no \dots
+    # One character: without a font for mathematics, browsers place exponents of an accented letter too high
+    self.body.append(re.sub(r"<mover[^>]*>\s*<mi>A</mi>\s*<mo[^>]*>[^<]*</mo>\s*</mover>", "<mi>Â</mi>", drawn))
     raise nodes.SkipNode
 
 
