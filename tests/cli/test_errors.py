@@ -81,6 +81,7 @@ def test_a_user_error_is_one_sentence_and_exit_code_2(ngcn: Ngcn, arguments: lis
         ("train cora --out done", "done holds a finished run; choose another folder."),
         ("predict nosuchrun --out x.csv", "nosuchrun is not a run folder"),
         ("predict done --out x.xls", "x.xls must end in"),
+        ("train cora --predict x.xls", "x.xls must end in"),
         ("predict done nosuch --out x.csv", "There is no dataset 'nosuch'"),
         ("evaluate nosuchrun", "nosuchrun is not a run folder"),
         ("evaluate done nosuch/", "There is no file or folder"),

@@ -42,11 +42,12 @@ def write(
 
 def test_only_nodes_without_a_label_in_every_form(ngcn: Ngcn) -> None:
     nodes = write("crowds")
-    assert ngcn("train", "crowds", "--one-hot", "town", *QUICK).exit_code == 0
+    assert ngcn("train", "crowds", "--one-hot", "town", *QUICK, "--predict", "first.csv").exit_code == 0
     tables = {}
     for ending in ("csv", "tsv", "parquet", "json"):
         result = ngcn("predict", "run", "--out", f"out.{ending}")
         assert result.exit_code == 0 and "20 predictions of seed 0" in result.stderr, result.output
+    assert Path("first.csv").read_bytes() == Path("out.csv").read_bytes()
     tables["csv"] = pd.read_csv("out.csv")
     tables["tsv"] = pd.read_csv("out.tsv", sep="\t")
     tables["parquet"] = pd.read_parquet("out.parquet")

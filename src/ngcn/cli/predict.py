@@ -18,7 +18,11 @@ from ngcn.files import atomic
 from ngcn.text import percent
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
+
+    from ngcn.graph import Graph
+    from ngcn.runs import Run
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".json")
 _COVERAGE = "Add a column with a set of classes that contains the true one with this probability, such as 0.9."
@@ -56,9 +60,7 @@ def predict(
     check_run(run)
     if only_new and (everything or not graph):
         raise ConfigError("--only-new predicts the new nodes of a GRAPH; name it, and leave --all out.")
-    if out.suffix.lower() not in ENDINGS:
-        raise ConfigError(f"{out} must end in {', '.join(ENDINGS)}: the ending sets the format.")
-    check_place(out)
+    check_table(out)
     if coverage is not None:
         checks.open_share("coverage", coverage)
     if graph:
@@ -72,18 +74,40 @@ def predict(
         if threshold != 0.5 and not model.multilabel:
             raise ConfigError(f"{run} predicts one label per node, so --threshold does not apply.")
         known = graph_of(opened, graph, edges, feature_table)
-        nodes = None if everything or not known.unlabelled.any() else known.unlabelled
+        nodes = None if everything else to_predict(known)
         if only_new:
             nodes = model.new_nodes(known)
             if not nodes.any():
                 raise GraphError(f"All nodes of {graph} are in the graph that {run} was trained on; none is new.")
         table = predictions(model, known, nodes=nodes, threshold=threshold, coverage=coverage)
-    if nodes is None and not everything:
-        _screen.note(f"All nodes of {known.name} have labels, so all are predicted.")
     if coverage is not None:
         _note_coverage(table, coverage, len(model.network.calibration.conformal))
     write(table, out, model.multilabel)
     _screen.note(f"{len(table)} predictions of seed {opened.best_seed} in {out}")
+
+
+def check_table(out: Path) -> None:
+    """Raise an error for a file that predictions cannot be written to."""
+    if out.suffix.lower() not in ENDINGS:
+        raise ConfigError(f"{out} must end in {', '.join(ENDINGS)}: the ending sets the format.")
+    check_place(out)
+
+
+def to_predict(graph: Graph) -> np.ndarray | None:
+    """The nodes without a label; None for all nodes, if all have one."""
+    if graph.unlabelled.any():
+        return graph.unlabelled
+    _screen.note(f"All nodes of {graph.name} have labels, so all are predicted.")
+    return None
+
+
+def write_unlabelled(run: Run, graph: Graph, out: Path) -> None:
+    """Write what `ngcn predict RUN` would, without options."""
+    from ngcn.runs import predict as predictions
+
+    table = predictions(run, graph, nodes=to_predict(graph))
+    write(table, out, graph.multilabel)
+    _screen.note(f"{len(table)} predictions of seed {run.best_seed} in {out}")
 
 
 def _note_coverage(table: pd.DataFrame, coverage: float, nodes: int) -> None:

@@ -15,6 +15,7 @@ from ngcn.checks import choice
 from ngcn.cli import _screen
 from ngcn.cli._engine import AddressOption, EngineOption, WorkersOption, engine_of
 from ngcn.cli._errors import check_unfinished
+from ngcn.cli.predict import check_table, write_unlabelled
 from ngcn.config import Config
 from ngcn.data.catalog import DATASETS, check_exists
 from ngcn.errors import ConfigError
@@ -85,6 +86,9 @@ def train(
     engine: EngineOption = "local",
     address: AddressOption = None,
     workers: WorkersOption = None,
+    predict: Annotated[
+        Path | None, _option("--predict", "Write the predictions of `ngcn predict` to this file, too.")
+    ] = None,
     log: Annotated[str | None, _option("--log", "Write every step while it trains: tensorboard or csv.")] = None,
     as_json: Annotated[bool, _option("--json", "Print one JSON object on stdout and nothing else.")] = False,
     **options: Any,
@@ -101,6 +105,8 @@ def train(
     check_exists(settings.dataset)
     if log:
         choice(LOGS)("log", log)
+    if predict:
+        check_table(predict)
     if out and not resume:
         check_unfinished(out)
     with _screen.busy("Loading torch"):
@@ -128,6 +134,8 @@ def train(
         _screen.note(f"Run folder: {run.folder}")
     else:
         _screen.show(run)
+    if predict:
+        write_unlabelled(run, graph, predict)
 
 
 _OF_RUN = [p for p in signature(train, eval_str=True).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
