@@ -15,8 +15,9 @@ DECIMALS = (".", ",")  # a format of numbers is one of them and a unit, such as 
 DATES = ("ymd", "dmy", "mdy", "dby", "bdy")  # the order of year, month, day; b is the name of a month
 EPOCH = 10_957  # days from 1970 to 2000-01-01, from which days are counted: single precision keeps minutes near it
 
-_CURRENCIES = "€$£¥"
+_CURRENCIES = ("€", "$", "£", "¥", "EUR", "USD", "GBP", "JPY", "CHF", "SEK", "NOK", "DKK", "PLN", "CZK", "CAD", "AUD")
 UNITS = ("%", *_CURRENCIES)
+_BEFORE, _AFTER = ("|".join(map(re.escape, units)) for units in (_CURRENCIES, UNITS))
 _SPACES = " \u00a0\u2009\u202f"  # between groups of digits: also those that do not break
 _GROUPS = {".": f",'’{_SPACES}", ",": f".'’{_SPACES}"}  # what may separate thousands, by the decimal sign
 _TIME = (
@@ -25,10 +26,12 @@ _TIME = (
 )
 _DAY, _MONTH = "(?P<day>[0-9]{1,2})", "(?P<month>[0-9]{1,2})"
 _NAME, _YEAR = "(?P<name>[A-Za-z]{3,9})", "(?P<year>[0-9]{4})"
+_SHORT = "[/.](?P<short>[0-9]{2})"  # a year of two digits
+CENTURY = 70  # two digits below are years from 2000 on, others from 1900 on
 _ORDERS = {
     "ymd": f"{_YEAR}[-/.]{_MONTH}[-/.]{_DAY}",
-    "dmy": f"{_DAY}[-/.]{_MONTH}[-/.]{_YEAR}",
-    "mdy": f"{_MONTH}[-/]{_DAY}[-/]{_YEAR}",  # with points, the day is first
+    "dmy": f"{_DAY}[-/.]{_MONTH}(?:[-/.]{_YEAR}|{_SHORT})",
+    "mdy": f"{_MONTH}[-/]{_DAY}(?:[-/]{_YEAR}|{_SHORT})",  # with points, the day is first
     "dby": rf"{_DAY}\.?[- ]{_NAME}\.?,?[- ]{_YEAR}",
     "bdy": rf"{_NAME}\.? {_DAY},? {_YEAR}",
 }
@@ -54,7 +57,7 @@ def parse(texts: pa.Array, kind: str, format: str = "") -> np.ndarray:
         ([0.12, 0.005], array([1200.]))
         >>> parse(pa.array(["Yes", "no", "perhaps"]), "boolean").tolist()
         [1.0, 0.0, nan]
-        >>> parse(pa.array(["2.1.2000", "29.02.2001", "1/3/2000 6:00 pm"]), "date", "dmy").tolist()
+        >>> parse(pa.array(["2.1.00", "29.02.2001", "1/3/2000 6:00 pm"]), "date", "dmy").tolist()
         [1.0, nan, 60.75]
         >>> parse(pa.array(["06:00"]), "time")
         array([0.25])
@@ -145,7 +148,7 @@ def _may_have_comma(texts: pa.Array) -> bool:
 
 def _unit(texts: pa.Array) -> str:
     """The percent or currency sign that most of the texts have; empty if there is none."""
-    signs = pc.extract_regex(texts, rf"^[-+]?(?P<before>[{_CURRENCIES}])|(?P<after>[%{_CURRENCIES}])$")
+    signs = pc.extract_regex(texts, rf"^[-+]?(?P<before>{_BEFORE})|(?P<after>{_AFTER})$")
     signs = pc.binary_join_element_wise(signs.field("before"), signs.field("after"), "").drop_null()
     signs = signs.filter(pc.not_equal(signs, ""))
     if 2 * len(signs) <= len(texts) - texts.null_count:
@@ -156,7 +159,7 @@ def _unit(texts: pa.Array) -> str:
 def _numbers(texts: pa.Array, decimal: str, unit: str) -> np.ndarray:
     if decimal == "." and not unit and (plain := _plain(texts)) is not None:
         return plain
-    texts = pc.replace_substring(texts, "−", "-")
+    texts = pc.replace_substring_regex(pc.replace_substring(texts, "−", "-"), r"^\((.+)\)$", r"-\1")
     if unit:
         sign = re.escape(unit)
         if unit == "%":  # 12 is not 12 %, but 5 may be 5 €
@@ -190,6 +193,10 @@ def _dates(texts: pa.Array, order: str) -> np.ndarray:
     else:
         month = _integers(found.field("month"))
     year, day = _integers(found.field("year")), _integers(found.field("day"))
+    if "short" in _ORDERS[order]:
+        short = found.field("short")
+        given = pc.fill_null(pc.not_equal(short, ""), False).to_numpy(zero_copy_only=False)
+        year = np.where(given, _integers(short) + np.where(_integers(short) < CENTURY, 2000, 1900), year)
     first = ((year - 1970) * 12 + month - 1).astype("datetime64[M]")
     date = first.astype("datetime64[D]") + (day - 1)
     valid = _matched(found) & (month >= 1) & (month <= 12) & (day >= 1) & (date.astype("datetime64[M]") == first)
