@@ -29,10 +29,10 @@ def build_network(
     shared_mask: bool = False,
     mix: Sequence[str] | None = None,
 ) -> Network:
-    """The network that a name of :data:`ngcn.registry.MODELS` stands for; None takes the model's default.
+    """Build the network of a model in :data:`ngcn.MODELS`, by name. ``None`` stands for the default of the model.
 
-    A tower has `layers` layers. All have `hidden` outputs but the last, which has one per class; DCNN's single layer
-    has `hidden` outputs, as in the paper. `mix` has the parts of a mixed network.
+    A tower has ``layers`` layers with ``hidden`` outputs; the last has one output per class. The single layer of DCNN
+    has ``hidden`` outputs, as in the paper. ``mix`` lists the towers of a mixed network.
 
     Example:
         >>> build_network("gcn", features=1433, classes=7).tower_powers

@@ -17,7 +17,7 @@ SYMBOLS = {"symmetric": "Â", "row": "Â_row", "laplacian": "L", "walk": "P", "i
 
 
 def normalize(adjacency: sp.csr_array, how: Normalization = "symmetric", *, directed: bool = False) -> Operator:
-    r"""The normalised adjacency with self-loops (the paper's footnote: :math:`A_{ii} = 1`).
+    r"""Return the normalised adjacency matrix with self-loops (the paper's footnote: :math:`A_{ii} = 1`).
 
     .. math::
         \hat{A} = D^{-1/2} A D^{-1/2} \;(\text{symmetric}), \qquad \hat{A} = D^{-1} A \;(\text{row}),

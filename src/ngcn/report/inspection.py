@@ -45,7 +45,7 @@ class ClassCounts(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Inspection:
-    """What :func:`inspect_graph` finds.
+    """The result of :func:`inspect_graph`.
 
     Attributes:
         name: the name of the graph.
@@ -109,8 +109,8 @@ def page(found: dict[str, Any], command: str = "") -> str:
 
 
 def inspect_graph(graph: Graph | Path | str, **settings: Any) -> Inspection:
-    """What training would see in a graph, without training: how columns are used, missing values, degrees, components,
-    homophily, classes, problems, and settings to consider.
+    """Describe what training would see in a graph, without training: how columns are used, missing values, degrees,
+    components, homophily, classes, problems, and settings to consider.
 
     Args:
         graph: a graph; or a name, a folder or a file as for :func:`~ngcn.load_dataset`.

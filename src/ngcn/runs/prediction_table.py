@@ -25,7 +25,7 @@ def predict(
     threshold: float = 0.5,
     coverage: float | None = None,
 ) -> pd.DataFrame:
-    """A row per node: id, prediction, confidence, disagreement, and ``p_CLASS`` for each class.
+    """Return a data frame with a row per node: id, prediction, confidence, disagreement, ``p_CLASS`` for each class.
 
     The confidence is the highest probability; `ngcn report` shows how often such predictions are right. The
     disagreement is the share of the towers, by weight, that predict another class; there is none where towers have no

@@ -14,9 +14,9 @@ from ngcn.training.selection import Selection
 
 
 class Recipe(ABC):
-    """What training minimises. One object serves one training.
+    """The base class of recipes: the loss of a training step, and rules for the step that is kept.
 
-    A recipe is a class with the method :meth:`loss`; the others have sensible defaults.
+    A recipe must have the method :meth:`loss`; the others have defaults. One object serves one training.
 
     Example:
         Cross entropy with label smoothing, for every model:

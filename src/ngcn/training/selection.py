@@ -12,7 +12,7 @@ from ngcn.scoring import merit
 
 
 class Step(NamedTuple):
-    """What is known after a step. Without validation nodes, ``val_loss`` and ``val`` are NaN.
+    """The losses and scores after a step. Without validation nodes, ``val_loss`` and ``val`` are NaN.
 
     Example:
         >>> from ngcn import Config, load_dataset, train

@@ -31,7 +31,7 @@ class Trial(NamedTuple):
 
 @dataclass(frozen=True)
 class Tuned:
-    """What :func:`tune` found.
+    """The result of :func:`tune`.
 
     Attributes:
         trials: all that have begun; each has a number, a state, its settings, its score and its loss.
