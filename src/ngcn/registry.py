@@ -192,7 +192,7 @@ RECIPES: dict[str, RecipeSpec] = {
         {"l2": 1e-3, "patience": 60},
     ),
     "consistency": RecipeSpec(
-        "for few labels: the towers also learn from each other, on all nodes",
+        "for about 20 labels per class: the towers also learn from each other, on all nodes",
         "ngcn.training.recipes.consistency:Consistency",
         {"steps": 1000, "l2": 1e-3},
         model="nmlp",

@@ -10,7 +10,7 @@ from ngcn.data.columns import ColumnFacts
 from ngcn.graph import Facts, Graph
 from ngcn.model import ignores_values
 
-FEW_LABELS = 10  # training nodes of a class, on average, up to which the recipe consistency is suggested
+FEW_LABELS = 10, 30  # training nodes of a class, on average, with which the recipe consistency is suggested
 FEW = 30  # validation nodes, as for the warning of training
 UNEQUAL = 3  # times as many training nodes in the largest class as in the rarest
 USEFUL = 0.1  # how far homophily must be above that of random labels, as a share of what it could be
@@ -61,7 +61,8 @@ def _about_labels(graph: Graph, known: Facts) -> Iterator[Suggestion]:
     validation = int(graph.val.sum())
     if validation < FEW:
         yield Suggestion("`refit=True`", f"labels are few: the {validation} validation nodes are trained on, too")
-    if known.train <= FEW_LABELS * graph.classes and not graph.multilabel:
+    least, most = (labels * graph.classes for labels in FEW_LABELS)
+    if least <= known.train <= most and not graph.multilabel:  # with 5 of a class it is worse than the default
         yield Suggestion(
             "`recipe='consistency'`", f"{known.train:,} training nodes are few: it learns from others, too"
         )
