@@ -110,6 +110,7 @@ def test_every_public_name_is_in_the_reference_with_an_example(reference: Module
         members = vars(getattr(ngcn, name)).values() if inspect.isclass(getattr(ngcn, name)) else ()
         texts = [reference._docstring(name), *(inspect.getdoc(member) or "" for member in members if callable(member))]
         assert any(">>>" in text for text in texts), f"{name} has no example"
+        assert not any("getfixture" in text for text in texts), f"the example of {name} needs pytest"
     for name, text in reference.DATA.items():
         examples = doctest.DocTestParser().get_doctest(text, {}, name, None, None)
         assert examples.examples and doctest.DocTestRunner().run(examples).failed == 0

@@ -34,7 +34,8 @@ def explain_node(
 
     Example:
         >>> from ngcn import Config, load_dataset, train
-        >>> folder = getfixture("tmp_path") / "run"
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp() + "/run"
         >>> result = train(load_dataset("cora"), Config(model="gcn", steps=20), folder=folder)
         >>> why = explain_node(folder, 1708)
         >>> why.node, why.rings[0].distance, [vote.power for vote in why.votes]

@@ -48,7 +48,8 @@ class Model:
         >>> model = train(cora, Config(model="gcn", steps=20)).model
         >>> model.predict_proba(cora).shape, len(model.predict(cora))
         ((2708, 7), 2708)
-        >>> folder = getfixture("tmp_path") / "model"
+        >>> import tempfile
+        >>> folder = tempfile.mkdtemp()
         >>> model.save(folder)
         >>> bool((Model.load(folder).predict_proba(cora) == model.predict_proba(cora)).all())
         True

@@ -71,7 +71,8 @@ def build(
         The graph, memory-mapped.
 
     Example:
-        >>> folder = getfixture("tmp_path")
+        >>> import tempfile
+        >>> folder = Path(tempfile.mkdtemp())
         >>> _ = (folder / "edges.csv").write_text("source,target\\n0,1\\n1,2\\n1,0\\n")
         >>> _ = (folder / "nodes.csv").write_text("id,label,age\\n0,x,1.5\\n1,y,2\\n2,,3\\n")
         >>> build(folder / "edges.csv", folder / "nodes.csv", out=folder / "graph")
