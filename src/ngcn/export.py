@@ -11,7 +11,7 @@ from torch import Tensor
 
 from ngcn import checks, exported_model
 from ngcn.errors import ModelError
-from ngcn.files import atomic, write_text
+from ngcn.files import atomic, new_files, write_text
 from ngcn.model import Model, need_model
 from ngcn.nn import GCN, SAGE, Network
 from ngcn.nn.mixed import Mixed
@@ -50,12 +50,12 @@ def export_torch(model: Model, folder: Path | str) -> None:
         "unit_rows": [getattr(part, "normalizes_rows", False) for part in _parts(network) for _ in range(part.towers)],
         "version": card.version,
     }
-    folder.mkdir(parents=True, exist_ok=True)
     content = io.BytesIO()  # writing to a full disk, torch would raise an error without a reason
     torch.save({"settings": settings, "tensors": tensors}, content)
-    with atomic(folder / "model.pt") as temporary:
-        temporary.write_bytes(content.getvalue())
-    write_text(folder / "model.py", Path(exported_model.__file__).read_text(encoding="utf-8"))
+    with new_files(folder, "model.pt", "model.py"):
+        with atomic(folder / "model.pt") as temporary:
+            temporary.write_bytes(content.getvalue())
+        write_text(folder / "model.py", Path(exported_model.__file__).read_text(encoding="utf-8"))
 
 
 def exported_tensors(network: Network) -> dict[str, Tensor]:

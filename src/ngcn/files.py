@@ -83,7 +83,25 @@ def atomic(path: Path) -> Iterator[Path]:
             raise OSError(error.errno, error.strerror or str(error), str(path)) from None
         raise
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):  # of a folder that cannot be written to, which was the first error
+            temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def new_files(folder: Path, *names: str) -> Iterator[None]:
+    """Make a folder for these files. After an error, what was not there before is removed."""
+    made = [path for path in (folder, *folder.parents) if not path.exists()]
+    new = [folder / name for name in names if not (folder / name).exists()]
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        yield
+    except Exception:
+        with suppress(OSError):  # a folder that holds something else stays
+            for path in new:
+                path.unlink(missing_ok=True)
+            for path in made:
+                path.rmdir()
+        raise
 
 
 def lock(folder: Path) -> int | None:

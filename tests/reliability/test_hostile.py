@@ -43,7 +43,7 @@ from ngcn import (
 )
 from ngcn.cli._screen import Console
 from ngcn.cli.predict import write
-from ngcn.files import atomic, read_bytes
+from ngcn.files import atomic, new_files, read_bytes
 from ngcn.graph import load_dataset
 from ngcn.memory import check_memory
 from ngcn.runs import predict
@@ -308,8 +308,20 @@ def test_errors_of_the_file_system_name_the_file(tmp_path: Path) -> None:
     with pytest.raises(OSError, match=r"out.csv") as caught, atomic(tmp_path / "out.csv"):
         raise OSError(28, "No space left on device")
     assert caught.value.errno == 28
+    with pytest.raises(OSError, match=r"/out\.csv/p\.csv'"), atomic(tmp_path / "out.csv" / "p.csv") as temporary:
+        (tmp_path / "out.csv").touch()
+        temporary.touch()  # as on a read-only file system, it can neither be made nor removed
     with pytest.raises(OSError, match="regular"):
         read_bytes(Path("/dev/zero"))
+
+
+def test_an_error_removes_what_is_new(tmp_path: Path) -> None:
+    (tmp_path / "old").touch()
+    for folder in (tmp_path, tmp_path / "a" / "b"):
+        with pytest.raises(OSError, match="full"), new_files(folder, "old", "new"):
+            (folder / "new").touch()
+            raise OSError("full")
+    assert list(tmp_path.iterdir()) == [tmp_path / "old"]
 
 
 PATHS = [3, b"x", None, "\0", "x" * 300, [], 1.5]

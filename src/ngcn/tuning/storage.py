@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from ngcn.errors import ConfigError, RunError
+from ngcn.files import new_files
 from ngcn.graph import Graph
 from ngcn.json_file import Schema, fits
 from ngcn.tuning.space import Space
@@ -51,8 +52,8 @@ def open_study(optuna: Any, folder: Path | None, space: Space, graph: Graph) -> 
         raise RunError(f"{folder} is a file; a search needs a folder.")
     if folder.exists() and any(folder.iterdir()) and not (folder / "study.db").is_file():
         raise RunError(f"{folder} holds other files and no search; choose another folder.")
-    folder.mkdir(parents=True, exist_ok=True)
-    with _locked(folder), study_errors(folder, Exception):  # Optuna raises any, for values that do not belong there
+    everything = Exception  # Optuna raises any, for values that do not belong there
+    with new_files(folder, "study.db", "study.db-journal"), _locked(folder), study_errors(folder, everything):
         study = optuna.create_study(
             storage=_storage(optuna, folder / "study.db"), study_name="ngcn", load_if_exists=True, **how
         )
@@ -87,7 +88,7 @@ def study_errors(folder: Path | None, *kinds: type[Exception]) -> Iterator[None]
     """Turn errors of these kinds into one that names the file of the study, and what SQLite says."""
     try:
         yield
-    except RunError:
+    except (RunError, OSError, MemoryError):
         raise
     except kinds as error:
         reason = getattr(error, "orig", None) or getattr(error.__cause__, "orig", None)
