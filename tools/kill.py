@@ -43,7 +43,7 @@ COMMANDS = {  # name: first command, command to continue
     "report": (["report", "../run", "--explain", "5", "--out", "r.html"],) * 2,
     "export": (["export", "../run", "--format", "torch", "--out", "out"],) * 2,
 }
-TIMES = re.compile(rb'"(seconds|version)": ?[^,}\]]*(\][^,}]*)?')
+TIMES = re.compile(rb'"(seconds|version)": ?[^,}\]]*(\][^,}]*)?|[^:,]* on one core')
 
 
 def bits(folder: Path) -> dict[str, str]:

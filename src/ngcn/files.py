@@ -96,10 +96,10 @@ def new_files(folder: Path, *names: str) -> Iterator[None]:
         folder.mkdir(parents=True, exist_ok=True)
         yield
     except Exception:
-        with suppress(OSError):  # a folder that holds something else stays
-            for path in new:
-                path.unlink(missing_ok=True)
-            for path in made:
+        for path in new:
+            path.unlink(missing_ok=True)
+        for path in made:
+            with suppress(OSError):  # a folder that holds something else stays
                 path.rmdir()
         raise
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -13,9 +14,11 @@ import numpy as np
 import pytest
 from conftest import random_graph
 
-from ngcn import DatasetError, Graph, RunError, tune
+from ngcn import DatasetError, Graph, RunError, load_dataset, tune
 from ngcn.graph import open_graph, store_graph
 from ngcn.json_file import fits
+from ngcn.large import build
+from ngcn.report.inspection import inspect_graph
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +76,11 @@ def test_the_names_of_many_features_cost_no_memory(stored: Path) -> None:
     path.write_text(json.dumps({**json.loads(path.read_text()), "features": 10**12, "feature_names": 10**12}))
     with pytest.raises(DatasetError, match="names of features"):
         open_graph(stored)
+
+
+def test_what_is_missing_in_a_graph_on_disk(whole: Path) -> None:
+    found = inspect_graph(f"{whole}/")
+    assert found.ok and not found.missing
 
 
 @pytest.fixture(scope="module")
@@ -133,3 +141,42 @@ SCHEMA = {"a": int, "b?": float | None, "c?": [{"d": str}], "e?": ({"x", "y"}, l
 def test_schemas(value: object, expected: bool) -> None:
     assert fits(value, SCHEMA) is expected
     assert not fits([], {"a?": int})
+
+
+@pytest.mark.parametrize("table", ["nodes.csv.gz", "edges.csv.gz"])
+def test_damaged_gzip_files(tmp_path: Path, table: str) -> None:
+    """In whatever part of the file, and read as a whole or in parts."""
+    rows = {"nodes.csv.gz": "id,label,x\n", "edges.csv.gz": "source,target\n"}
+    for i in range(200):
+        rows["nodes.csv.gz"] += f"{i},{'ab'[i % 2]},{i * i % 17}\n"
+        rows["edges.csv.gz"] += f"{i},{i * 7 % 200}\n"
+    for name, text in rows.items():
+        (tmp_path / name).write_bytes(gzip.compress(text.encode(), mtime=0))
+    good = (tmp_path / table).read_bytes()
+    for place in range(10, len(good), len(good) // 12):
+        (tmp_path / table).write_bytes(good[:place] + bytes([good[place] ^ 0x55]) + good[place + 1 :])
+        with pytest.raises(DatasetError):
+            load_dataset(f"{tmp_path}/")
+        with pytest.raises(DatasetError):
+            build(tmp_path / "edges.csv.gz", tmp_path / "nodes.csv.gz", out=tmp_path / "big")
+        assert not (tmp_path / "big").exists()
+
+
+def test_a_first_line_that_is_not_text(tmp_path: Path) -> None:
+    (tmp_path / "edges.csv").write_bytes(b"source,t\xffrget\na,b\n")
+    (tmp_path / "nodes.csv").write_text("id,label,x\na,y,1\nb,z,2\n")
+    with pytest.raises(DatasetError, match=r"edges\.csv"):
+        build(tmp_path / "edges.csv", tmp_path / "nodes.csv", out=tmp_path / "big")
+
+
+def test_arrays_that_are_not_numbers(tmp_path: Path) -> None:
+    parts = {
+        "data": np.array(["a"]),
+        "indices": np.array([0]),
+        "indptr": np.array([0, 1, 1]),
+        "shape": np.array([2, 2]),
+    }
+    arrays = {f"{name}_{part}": value for name in ("adj", "attr") for part, value in parts.items()}
+    np.savez(tmp_path / "g.npz", labels=np.array([0, 1]), **{**arrays, "adj_data": np.ones(1)})
+    with pytest.raises(DatasetError, match="attr_data are not numbers"):
+        load_dataset(str(tmp_path / "g.npz"))

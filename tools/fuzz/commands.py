@@ -110,7 +110,21 @@ def commands(draw: Random, folder: Path, fixtures: Path) -> list[str]:
         what = draw.choice(["table2", "all", "x", "tsne", "attention"])
         more = [draw.choice(["--seeds", "--jobs", "--datasets"]), draw.choice((*NUMBERS, "cora", ",", "x,y"))]
         return clean(["reproduce", what, "--dry-run", *more, "--results", draw.choice(["r", ".", "a/b"])])
-    verbs = ["train", "evaluate", "predict", "explain", "report", "export", "reproduce", "datasets", "x", ""]
+    verbs = [
+        "train",
+        "evaluate",
+        "predict",
+        "explain",
+        "report",
+        "export",
+        "reproduce",
+        "datasets",
+        "build",
+        "inspect",
+        "tune",
+        "x",
+        "",
+    ]
     return clean(
         [
             draw.choice(verbs),

@@ -14,6 +14,7 @@ from typing import Any
 
 from tools.fuzz import mutate
 from tools.fuzz.arrays import graphsage, npz, parquet, planetoid
+from tools.fuzz.builds import build
 from tools.fuzz.calls import api
 from tools.fuzz.commands import commands
 from tools.fuzz.fixtures import RUNS
@@ -88,7 +89,11 @@ def use(draw: Random, nodes: str, edges: str, *, fixtures: Path) -> Input:
                 ]
             )
         case 1:
-            return Input(["evaluate", run, nodes, "--edges", edges])
+            where = [run, nodes, "--edges", edges]
+            return Input(draw.choice([["evaluate", *where], ["report", *where, "--out", "r.html"]]))
+        case 3:
+            told = draw.choice([[], ["--json"], ["--html", "i.html"], ["--one-hot", "label"], ["--multilabel"]])
+            return Input(["inspect", "--nodes", nodes, "--edges", edges, *told])
         case 2:
             how = draw.choice(
                 ["multilabel=True", "one_hot=['age']", "ignore=['split']", "split='random:2'", "label='age'"]
@@ -367,6 +372,7 @@ FAMILIES: dict[str, Callable[[Random, Path, Path], Input]] = {
     "gexf": lambda draw, folder, fixtures: xml(draw, folder, fixtures, "gexf"),
     "planetoid": lambda draw, folder, fixtures: Input(planetoid(draw, folder, fixtures)),
     "ppi": lambda draw, folder, fixtures: Input(graphsage(draw, folder, fixtures)),
+    "build": lambda draw, folder, fixtures: Input(build(draw, folder, fixtures)),
     "messy": messy,
     "stored": lambda draw, folder, fixtures: Input(*stored(draw, folder, fixtures)),
     "study": lambda draw, folder, fixtures: Input(study(draw, folder, fixtures)),

@@ -31,7 +31,7 @@ def stored(draw: Random, folder: Path, fixtures: Path) -> tuple[list[str], str]:
         meta = graph / "meta.json"
         path = meta if draw.random() < 0.4 else draw.choice(sorted(graph.iterdir()))
         match draw.randrange(10):
-            case 0:
+            case 0 if not path.is_dir():
                 path.unlink(missing_ok=True)
                 _replace(draw, path)
             case 1 | 2 if path.is_file():
@@ -48,7 +48,7 @@ def stored(draw: Random, folder: Path, fixtures: Path) -> tuple[list[str], str]:
         case 0:
             return ["predict", run, "graph/", "--all", "--out", "p.csv"], ""
         case 1:
-            return ["evaluate", run, "graph/"], ""
+            return draw.choice([["evaluate", run, "graph/"], ["inspect", "graph/"]]), ""
         case 2 | 3:
             use = draw.choice(USES).replace("{run}", repr(run))
             return [], f"import ngcn\nfrom ngcn.graph import open_graph\ngraph = open_graph('graph')\n{use}\n"

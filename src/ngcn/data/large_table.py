@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.csv
 import pyarrow.parquet
 
+from ngcn.data.npz import DAMAGE, map_array
 from ngcn.data.table import Table
 from ngcn.data.table_file import csv_error, csv_names, csv_options, csv_separator
 from ngcn.errors import DatasetError
@@ -107,7 +108,7 @@ class _Reader:
                     yield self.table(batch.slice(left_out), self.first_row + at + left_out)
         except DatasetError:
             raise
-        except (pa.ArrowException, OSError, ValueError, EOFError) as error:
+        except (pa.ArrowException, *DAMAGE) as error:
             raise self.error(error) from None
 
     def batches(self, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
@@ -137,7 +138,7 @@ class _Parquet(_Reader):
             with self._open() as file:
                 self.rows = file.metadata.num_rows
                 self.names = {str(name).strip(): name for name in file.schema_arrow.names}
-        except (pa.ArrowException, OSError, ValueError, TypeError, OverflowError) as error:
+        except (pa.ArrowException, *DAMAGE) as error:
             raise self.error(error) from None
         self.columns = Table(file.schema_arrow.empty_table(), str(path)).column_names
 
@@ -166,7 +167,7 @@ class _Text(_Reader):
         with self.open() as file:
             try:
                 start = file.read(HEAD).removeprefix(codecs.BOM_UTF8)
-            except (OSError, EOFError) as error:
+            except DAMAGE as error:
                 raise self.error(error) from None
         if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
@@ -231,9 +232,8 @@ class _Pairs(_Reader):
         super().__init__(path)
         self.columns = ["source", "target"]
         try:
-            open_regular(path).close()
-            array: np.ndarray = np.load(path, mmap_mode="r")
-        except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
+            array = map_array(path)
+        except (OSError, ValueError) as error:
             raise self.error(error) from None
         pairs = array if array.ndim == 2 and array.shape[1] == 2 else array.T
         if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":

@@ -121,6 +121,8 @@ class _Arrays:
 
     def matrix(self, prefix: str) -> sp.csr_array:
         data, indices, indptr, shape = (self[f"{prefix}_{part}"] for part in ("data", "indices", "indptr", "shape"))
+        if data.dtype.kind not in "biuf":
+            raise ValueError(f"{prefix}_data are not numbers, but of type {data.dtype}")
         matrix = sp.csr_array((data, indices, indptr), shape=tuple(int(size) for size in shape))
         matrix.check_format(full_check=True)
         return matrix

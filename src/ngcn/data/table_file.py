@@ -110,7 +110,7 @@ def csv_error(path: Path, error: Exception, blank_rows: Iterable[int]) -> Datase
 
 def csv_separator(content: bytes) -> str:
     """Return the most frequent separator outside quotes in the first line that is not blank."""
-    header = next(filter(bytes.strip, io.BytesIO(content)), b"").decode("utf-8")
+    header = next(filter(bytes.strip, io.BytesIO(content)), b"").decode("utf-8", "replace")
     return max(",;\t", key=re.sub('"[^"]*"', "", header).count)
 
 

@@ -87,8 +87,8 @@ def missing_per_column(features: Matrix) -> np.ndarray:
     """The number of missing values, NaN, in each column."""
     if not sp.issparse(features):
         return np.isnan(features).sum(axis=0)
-    entries = features.tocoo()
-    return np.bincount(entries.col[np.isnan(entries.data)], minlength=features.shape[1])
+    X = features.tocsr()  # of graphs on disk, the arrays have two types of integers, which tocoo does not allow
+    return np.bincount(X.indices[np.isnan(X.data)], minlength=X.shape[1])
 
 
 def describe_missing(features: Matrix, names: Sequence[str] | None = None) -> str:

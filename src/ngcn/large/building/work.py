@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from ngcn.errors import DatasetError
-from ngcn.files import lock, remove_leftovers, write_json
+from ngcn.errors import DatasetError, NGCNError
+from ngcn.files import lock, new_files, remove_leftovers, write_json
 from ngcn.text import gigabytes
 
 RowProgress = Callable[[str, int, int], None]  # the stage, the rows that are done, and rows in total
@@ -36,18 +36,23 @@ class Work:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder, and let a full disk be one clear error."""
+        """Lock the folder, and let a full disk be one clear error. Nothing stays after an error in the tables."""
         try:
-            self.folder.mkdir(parents=True, exist_ok=True)
-            descriptor = lock(self.folder)
-            if descriptor is None:
-                raise DatasetError(f"{self.out} is being built by another process; wait for it, or use another folder.")
-            try:
-                remove_leftovers(self.out)
-                remove_leftovers(self.folder)
-                yield
-            finally:
-                os.close(descriptor)
+            with new_files(self.folder):
+                descriptor = lock(self.folder)
+                if descriptor is None:
+                    raise DatasetError(
+                        f"{self.out} is being built by another process; wait for it, or use another folder."
+                    )
+                try:
+                    remove_leftovers(self.out)
+                    remove_leftovers(self.folder)
+                    yield
+                except NGCNError:
+                    self.clean()
+                    raise
+                finally:
+                    os.close(descriptor)
         except OSError as error:
             if error.errno not in FULL:
                 raise
