@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 
 from ngcn.errors import ConfigError
 from ngcn.files import user_path
+from ngcn.memory import memory_bytes
 from ngcn.text import did_you_mean, shown
 
 Check = Callable[[str, Any], Any]  # (name of the setting, value) -> value
@@ -108,6 +109,12 @@ not_negative = number("of 0 or more", lambda x: x >= 0)
 share = number("from 0 to 1", lambda x: 0 <= x <= 1)
 open_share = number("between 0 and 1", lambda x: 0 < x < 1)
 dropout = number("from 0 up to but not including 1", lambda x: 0 <= x < 1)
+
+
+def memory(name: str, value: Any) -> str:
+    """A size of memory, such as 4GB."""
+    memory_bytes(value)
+    return str(value)
 
 
 def powers(name: str, value: Any) -> tuple[int, ...]:

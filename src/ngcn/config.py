@@ -118,7 +118,7 @@ class Config:
         checks.choice(RECIPES, registry="RECIPES"),
         "How to train: " + "; ".join(f"{name} ({spec.summary})" for name, spec in RECIPES.items()) + ".",
     )
-    steps: int = _training(None, checks.whole(1), "The maximal number of training steps (full batch).")
+    steps: int = _training(None, checks.whole(1), "The maximal number of training steps.")
     lr: float = _training(None, checks.positive, "Learning rate of Adam.")
     dropout: float = _training(None, checks.dropout, "Probability of dropping an input of a layer.")
     drop_nodes: float = _training(None, checks.dropout, "In MLP towers, probability of dropping a node's features.")
@@ -139,6 +139,17 @@ class Config:
     )
     balance: bool = _training(None, checks.boolean, "Weight the nodes so that every class counts the same.")
     refit: bool = _training(None, checks.boolean, "Once the choice is made, train on the validation nodes as well.")
+    batch: str = _training(
+        None,
+        checks.choice(("auto", "full", "sampled")),
+        "What a step sees: full (the whole graph), sampled (some training nodes, and random walks from them) or auto "
+        "(full, unless that takes too much memory or time).",
+    )
+    walks: int = _training(None, checks.whole(1, 10_000), "In sampled batches, the random walks from each node.")
+    batch_size: int = _training(None, checks.whole(1), "In sampled batches, the number of training nodes.")
+    memory: str | None = _training(
+        None, checks.memory, "The memory that training and prediction may use, such as 4GB (of large graphs)."
+    )
     seed: int = _training(0, checks.whole(0, 2**70), "The first seed; it also draws a random split.")
     seeds: int = _training(1, checks.whole(1, 10_000), "How many seeds to train: seed, seed + 1, ...")
     device: str = _training("cpu", checks.choice(("cpu", "cuda", "mps")), "Where to train: cpu, cuda or mps.")
@@ -283,6 +294,8 @@ class Config:
 
     def differences(self, other: Config) -> list[str]:
         mine, theirs = self.to_dict(), other.to_dict()
+        if other.batch == "auto":  # a run stores what this has led to
+            theirs["batch"] = self.batch
         return [f"{key} is {mine[key]}, not {theirs[key]}" for key in mine if mine[key] != theirs[key]]
 
     def to_dict(self) -> dict[str, Any]:

@@ -2,19 +2,35 @@
 
 from __future__ import annotations
 
+import re
 import resource
 from pathlib import Path
 
-from ngcn.errors import NGCNError
+from ngcn.errors import ConfigError, NGCNError
 
 
 def free_memory() -> int:
-    """Bytes that this process may still use: those of the machine, or of its limit (``ulimit -v``)."""
+    """Bytes that this process may still use: those of the machine, or of its limits (``ulimit -v`` and ``-d``)."""
     free = _fields(Path("/proc/meminfo")).get("MemAvailable", 1 << 62)
-    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
-    if limit != resource.RLIM_INFINITY:
-        free = min(free, limit - _fields(Path("/proc/self/status")).get("VmSize", 0))
+    for kind, used in ((resource.RLIMIT_AS, "VmSize"), (resource.RLIMIT_DATA, "VmData")):
+        limit = resource.getrlimit(kind)[0]
+        if limit != resource.RLIM_INFINITY:
+            free = min(free, limit - _fields(Path("/proc/self/status")).get(used, 0))
     return free
+
+
+def memory_bytes(size: str | int) -> int:
+    """A size of memory in bytes; K, M, G and T are powers of 1000.
+
+    Example:
+        >>> memory_bytes("4GB"), memory_bytes("1.5 G"), memory_bytes(1000)
+        (4000000000, 1500000000, 1000)
+    """
+    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) *([KMGT]?)B?", str(size).strip(), re.IGNORECASE)
+    number = int(float(found[1]) * 1000 ** " KMGT".index(found[2].upper() or " ")) if found else 0
+    if number < 1:
+        raise ConfigError(f"memory must be a size such as 4GB or 500MB, not {size!r}.")
+    return number
 
 
 def check_memory(needed: int, what: str, remedy: str, kind: type[NGCNError]) -> None:

@@ -36,6 +36,9 @@ SHARED: Mapping[str, Any] = {
     "metric": None,
     "balance": False,
     "refit": False,
+    "batch": "auto",
+    "walks": 8,
+    "batch_size": 512,
 }
 
 

@@ -106,7 +106,7 @@ def test_new_nodes_have_other_ids(graph: Graph, tmp_path: Path, ids: object, oth
     del values["node_ids"]  # as older versions wrote it
     (tmp_path / "model/graph.json").write_text(json.dumps(values))
     old = Model.load(tmp_path / "model")
-    with pytest.raises(ModelError, match="did not store the ids of nodes"):
+    with pytest.raises(ModelError, match="stores no ids of nodes, since it was trained by an older version"):
         old.new_nodes(graph)
     old.save(tmp_path / "again")
     assert "node_ids" not in json.loads((tmp_path / "again/graph.json").read_text())

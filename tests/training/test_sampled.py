@@ -11,10 +11,12 @@ import torch
 
 from ngcn.errors import ConfigError
 from ngcn.graph import Graph
+from ngcn.large import Inputs, links_of, sampled_kinds, wanted_powers
+from ngcn.large.inputs import tables_of
 from ngcn.nn import EachTower, Network, build_network
 from ngcn.ops import Dropout, Features, Operators, SampledPower, Walks, normalize, undirected
 from ngcn.ops.walks import Rows
-from ngcn.training.sampled import Sampler, sampled_kinds, wanted_powers
+from ngcn.training.sampled import Sampler
 
 MODELS = ("gcn", "sage", "ngcn", "nsage", "dcnn", "mlp", "nmlp", "mixed")
 NODES = np.array([7, 3, 20, 3, 59])  # one of them twice
@@ -75,7 +77,7 @@ def sampler_of(network: Network, adjacency: sp.csr_array, X: np.ndarray, kind: t
         products[how] = {k: np.linalg.matrix_power(matrix, k) @ X for k in powers}
         walks[how] = kind(undirected(adjacency), how)
         walks[how].adjacency = adjacency
-    return Sampler(network, products, walks, per_node)
+    return Sampler(network, Inputs(links_of(adjacency), X, tables_of(network, products)), walks, per_node)
 
 
 @pytest.mark.usefixtures("_float64")

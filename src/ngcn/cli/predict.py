@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from ngcn.graph import Graph
+    from ngcn.model import Model
     from ngcn.runs import Run
 
 ENDINGS = (".csv", ".tsv", ".parquet", ".json")
@@ -53,6 +55,7 @@ def predict(
     With [bold]--coverage[/bold], the column set has the classes that the node may have, joined by |.
     For multi-label, the predicted labels are joined by |, and the confidence is the mean over all labels.
 
+    The nodes of a graph that is too large for the memory are written to a .parquet file part by part.
     With [bold]--only-new[/bold], new nodes are predicted whether they have a label or not.
 
     Example: [bold]ngcn predict runs/cora-mixed --all --out predictions.csv[/bold]
@@ -65,9 +68,8 @@ def predict(
         checks.open_share("coverage", coverage)
     if graph:
         check_exists(graph)
-    with _screen.busy("Predicting"):
+    with _screen.busy("Predicting") as say:
         from ngcn.runs import Run
-        from ngcn.runs import predict as predictions
 
         opened = Run.open(run)
         model = opened.model()
@@ -79,11 +81,14 @@ def predict(
             nodes = model.new_nodes(known)
             if not nodes.any():
                 raise GraphError(f"All nodes of {graph} are in the graph that {run} was trained on; none is new.")
-        table = predictions(model, known, nodes=nodes, threshold=threshold, coverage=coverage)
+        how: dict[str, Any] = {"nodes": nodes, "threshold": threshold, "coverage": coverage}
+        size, written = 0.0, 0
+        for table in _tables(model, known, out, how, say):
+            written += len(table)
+            size += 0 if coverage is None else float((table["set"].str.count(r"\|") + 1).sum())
     if coverage is not None:
-        _note_coverage(table, coverage, len(model.network.calibration.conformal))
-    write(table, out, model.multilabel)
-    _screen.note(f"{len(table)} predictions of seed {opened.best_seed} in {out}")
+        _note_coverage(size / written, coverage, len(model.network.calibration.conformal))
+    _screen.note(f"{written} predictions of seed {opened.best_seed} in {out}")
 
 
 def check_table(out: Path) -> None:
@@ -103,15 +108,32 @@ def to_predict(graph: Graph) -> np.ndarray | None:
 
 def write_unlabelled(run: Run, graph: Graph, out: Path) -> None:
     """Write what `ngcn predict RUN` would, without options."""
-    from ngcn.runs import predict as predictions
+    how = {"nodes": to_predict(graph)}
+    with _screen.busy("Predicting") as say:
+        written = sum(map(len, _tables(run.model(), graph, out, how, say)))
+    _screen.note(f"{written} predictions of seed {run.best_seed} in {out}")
 
-    table = predictions(run, graph, nodes=to_predict(graph))
-    write(table, out, graph.multilabel)
-    _screen.note(f"{len(table)} predictions of seed {run.best_seed} in {out}")
+
+def _tables(
+    model: Model, graph: Graph, out: Path, how: dict[str, Any], say: Callable[[str], None]
+) -> Iterator[pd.DataFrame]:
+    """Write the predictions; yield them, those of a large graph in parts."""
+    from ngcn.graph import StoredGraph
+    from ngcn.runs import predict, predict_to_parquet
+
+    if isinstance(graph, StoredGraph) and out.suffix.lower() == ".parquet" and model.is_large(graph):
+
+        def on_progress(done: int, total: int) -> None:
+            say(f"Predicting, {done:,} of {total:,} nodes")
+
+        yield from predict_to_parquet(model, graph, out, **how, on_progress=on_progress)
+    else:
+        table = predict(model, graph, **how)
+        write(table, out, model.multilabel)
+        yield table
 
 
-def _note_coverage(table: pd.DataFrame, coverage: float, nodes: int) -> None:
-    size = table["set"].str.count(r"\|").mean() + 1
+def _note_coverage(size: float, coverage: float, nodes: int) -> None:
     _screen.note(f"Sets of {size:.2f} classes on average contain the true one with probability {coverage:g}.")
     if nodes < FEW:
         error = percent((coverage * (1 - coverage) / nodes) ** 0.5)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import Field, fields
+from dataclasses import Field, fields, replace
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -125,6 +125,7 @@ def train(
     if not (as_json or resume):
         _screen.note(str(facts(graph)))
     _warn(graph, settings)
+    settings = _with_batch(graph, settings)
     how: dict[str, Any] = {"resume": resume, "threads": threads, "engine": cluster, "log": log}
     with _screen.progress(settings) as on_progress:
         run = train_seeds(graph, settings, out, **how, on_progress=on_progress)
@@ -206,6 +207,18 @@ def _warn(graph: Graph, settings: Config) -> None:
             f"{graph.name}: --features auto uses which features a node has, not their values; --features standard, row "
             "or none keeps the values."
         )
+
+
+def _with_batch(graph: Graph, settings: Config) -> Config:
+    """The settings with the batches that this graph asks for; says why they are chosen."""
+    from ngcn.model import choose_batch
+
+    choice = choose_batch(graph, settings)
+    if not choice.why:
+        return settings
+    other = {"full": "sampled", "sampled": "full"}[choice.batch]
+    _screen.note(f"{choice.why} --batch {other} overrides this.")
+    return replace(settings, batch=choice.batch)
 
 
 def _announce(run: Run) -> None:

@@ -12,13 +12,17 @@ from torch import Tensor
 
 from ngcn.errors import GraphError
 from ngcn.explain.explanation import Explanation, Feature, Neighbour, Ring, Vote
+from ngcn.explain.local import Neighbourhood
 from ngcn.explain.watched import Watched
-from ngcn.graph import Graph
+from ngcn.graph import Graph, StoredGraph
 from ngcn.model import Model
 from ngcn.nn.network import group_title
+from ngcn.ops import Features
 from ngcn.runs import Run, model_and_graph
 from ngcn.scoring import probabilities
 from ngcn.text import did_you_mean
+
+LISTED = 1 << 20  # ids of a graph on disk that are looked at together
 
 
 def explain_node(
@@ -30,7 +34,8 @@ def explain_node(
         run: a run or its folder, whose best seed is explained; or a model.
         node: the id of the node, as in the graph's files.
         label: the class to explain; the most probable one if None.
-        graph: the graph; that of the run if None.
+        graph: the graph; that of the run if None. Of a large graph on disk, the 20,000 nodes nearest to the node are
+            taken into account.
 
     Example:
         >>> from ngcn import Config, load_dataset, train
@@ -44,15 +49,20 @@ def explain_node(
         0.0
     """
     model, graph = model_and_graph(run, graph, network=True)
-    return Explainer(model, graph).explain(find_node(graph, node), label)
+    position = find_node(graph, node)
+    if not isinstance(graph, StoredGraph) or not model.is_large(graph):
+        return Explainer(model, graph).explain(position, label)
+    around = Neighbourhood(model, graph, np.array([position]))
+    return Explainer(model, around.graph, around.inputs).explain(around.position(position), label)
 
 
 class Explainer:
     """Explains nodes of a graph with the network of a model."""
 
-    def __init__(self, model: Model, graph: Graph) -> None:
+    def __init__(self, model: Model, graph: Graph, inputs: tuple[Any, Features] | None = None) -> None:
         self.network, self.graph = model.network.eval(), graph
-        self.A_hat, self.X = model.inputs(graph)
+        self.A_hat: Any
+        self.A_hat, self.X = inputs or model.inputs(graph)
         self.towers = self.network.groups()
 
     @property
@@ -156,6 +166,14 @@ class Explainer:
 
 def find_node(graph: Graph, node: Any) -> int:
     """The index of the node with this id."""
+    ids = graph.node_ids
+    if isinstance(ids, np.memmap) and len(ids) > LISTED:  # too many for a list
+        number = str(node).removeprefix("-").isdecimal() and len(str(node)) < 19
+        wanted = (int(str(node)) if number else None) if ids.dtype.kind == "i" else str(node)
+        for start in range(0, len(ids) if wanted is not None else 0, LISTED):
+            if len(at := np.flatnonzero(ids[start : start + LISTED] == wanted)):
+                return start + int(at[0])
+        raise GraphError(f"The graph {graph.name!r} has no node {str(node)!r}.")
     return _find(graph, "node", str(node), [str(name) for name in graph.node_ids.tolist()])
 
 

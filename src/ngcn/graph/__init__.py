@@ -6,9 +6,9 @@ from ngcn.graph._features import HOPS, IDENTITY_NODES, describe_missing, missing
 from ngcn.graph.assemble import Schema, for_model, for_training, load_dataset, load_for_model, quietly
 from ngcn.graph.facts import Facts, facts
 from ngcn.graph.graph import Graph, need_graph
-from ngcn.graph.stored import StoredGraph, is_stored, open_graph, store_graph
+from ngcn.graph.stored import StoredGraph, in_memory, is_stored, open_graph, store_graph
 
 __all__ = ["UNKNOWN", "Facts", "Graph", "GraphError", "Schema", "StoredGraph"]
 __all__ += ["describe_missing", "facts", "for_model", "for_training", "load_dataset", "load_for_model"]
-__all__ += ["is_stored", "missing_per_column", "need_graph", "open_graph", "quietly", "store_graph"]
+__all__ += ["in_memory", "is_stored", "missing_per_column", "need_graph", "open_graph", "quietly", "store_graph"]
 __all__ += ["HOPS", "IDENTITY_NODES", "structural_names"]

@@ -8,9 +8,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.graph.graph import Graph
+from ngcn.graph.stored import StoredGraph
 from ngcn.text import percent
 
 MOST_COMPONENTS = 10  # in component_sizes
+LARGE = 10**6  # nodes of a graph on disk, whose components are not looked for
+SAMPLE = 10**5  # of its labelled nodes
 CLEAR = 0.1  # homophily differs from that of random labels if it is this share of the way to 1, or to 0
 
 
@@ -22,7 +25,7 @@ class Facts(NamedTuple):
     mean_degree: float  # the degree is the number of distinct neighbours, without the node itself
     max_degree: int
     isolated: float  # share of the nodes that have no neighbour
-    components: int
+    components: int  # 0 for a large graph on disk: they are not counted
     largest_component: float  # share of the nodes
     labelled_edges: int  # between two different nodes that are for training or validation
     homophily: float | None  # share of these edges whose ends have the same label; None if there are none
@@ -36,14 +39,14 @@ class Facts(NamedTuple):
 
     def __str__(self) -> str:
         isolated = f", none for {_share(self.isolated)} of the nodes" if self.isolated else ""
-        connected = "the graph is connected"
+        connected = "; the graph is connected" if self.components else ""
         if self.components > 1:
             share = _share(self.largest_component)
-            connected = f"{_count(self.components, 'component')}, the largest has {share} of the nodes"
+            connected = f"; {_count(self.components, 'component')}, the largest has {share} of the nodes"
         few, many = f"{self.rarest_class:,}", f"{self.largest_class:,}"
         text = (
             f"{_count(self.nodes, 'node')}, {_count(self.edges, 'edge')}: {self.mean_degree:.1f} neighbours on "
-            f"average, {self.max_degree:,} at most{isolated}; {connected}.\n"
+            f"average, {self.max_degree:,} at most{isolated}{connected}.\n"
             f"Labels: {_count(self.train, 'training node')} ({_share(self.train_share)}), "
             f"{few if few == many else f'{few} to {many}'} per class."
         )
@@ -73,6 +76,8 @@ def facts(graph: Graph) -> Facts:
         Labels: 140 training nodes (5 %), 20 per class. Homophily 0.82 over 345 edges (0.16 if labels were random):
         neighbours mostly share their class.
     """
+    if isinstance(graph, StoredGraph) and graph.nodes > LARGE:
+        return _large(graph)
     from scipy.sparse.csgraph import connected_components  # here: its import takes a while
 
     pattern: Any = graph.adjacency.astype(bool)
@@ -83,8 +88,6 @@ def facts(graph: Graph) -> Facts:
     known = graph.train | graph.val
     labelled = known[u] & known[v]
     same, at_random = (_same_sets if graph.multilabel else _same_classes)(graph.labels, u[labelled], v[labelled])
-    of_train = graph.labels[graph.train]
-    sizes = of_train.sum(axis=0) if graph.multilabel else np.bincount(of_train, minlength=graph.classes)
     connected = np.sort(np.bincount(component))[::-1]
     return Facts(
         nodes=graph.nodes,
@@ -97,13 +100,47 @@ def facts(graph: Graph) -> Facts:
         labelled_edges=int(labelled.sum()),
         homophily=same,
         random_homophily=at_random,
-        train=len(of_train),
-        train_share=len(of_train) / graph.nodes,
-        rarest_class=int(sizes.min(initial=len(of_train))),  # a graph may have no classes
-        largest_class=int(sizes.max(initial=0)),
+        **_of_training_nodes(graph),
         degrees=_bins(degrees),
         component_sizes=tuple(connected[:MOST_COMPONENTS].tolist()),
     )
+
+
+def _large(graph: StoredGraph) -> Facts:
+    """The facts that take neither much memory nor much time: homophily is that of some of the labelled nodes."""
+    indptr, indices = graph.adjacency.indptr, graph.adjacency.indices
+    degrees, known = np.diff(indptr), graph.train | graph.val
+    some = np.flatnonzero(known)
+    some = some[:: -(-len(some) // SAMPLE)] if len(some) else some
+    u = np.repeat(some, degrees[some])
+    v = np.concatenate([indices[:0], *(indices[indptr[node] : indptr[node + 1]] for node in some)])
+    labelled = known[v]
+    same, at_random = (_same_sets if graph.multilabel else _same_classes)(graph.labels, u[labelled], v[labelled])
+    return Facts(
+        nodes=graph.nodes,
+        edges=graph.edges,
+        mean_degree=float(degrees.mean()),
+        max_degree=int(degrees.max()),
+        isolated=float((degrees == 0).mean()),
+        components=0,
+        largest_component=0.0,
+        labelled_edges=int(labelled.sum()),
+        homophily=same,
+        random_homophily=at_random,
+        **_of_training_nodes(graph),
+        degrees=_bins(degrees),
+    )
+
+
+def _of_training_nodes(graph: Graph) -> dict[str, Any]:
+    labels = graph.labels[graph.train]
+    sizes = labels.sum(axis=0) if graph.multilabel else np.bincount(labels, minlength=graph.classes)
+    return {
+        "train": len(labels),
+        "train_share": len(labels) / graph.nodes,
+        "rarest_class": int(sizes.min(initial=len(labels))),  # a graph may have no classes
+        "largest_class": int(sizes.max(initial=0)),
+    }
 
 
 def _bins(degrees: np.ndarray) -> tuple[tuple[int, int, int], ...]:

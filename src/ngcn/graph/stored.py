@@ -14,7 +14,7 @@ FOLDER/ids.npy        (nodes,) int64, or text
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
 from pathlib import Path
 from typing import Any, NoReturn
@@ -28,6 +28,7 @@ from ngcn.errors import DatasetError, GraphError
 from ngcn.files import atomic, write_json
 from ngcn.graph.graph import Graph
 from ngcn.json_file import Schema, read_json
+from ngcn.memory import check_memory
 from ngcn.version import __version__
 
 META, FORMAT = "meta.json", 1  # the format is raised when older versions of ngcn would misread it
@@ -88,6 +89,25 @@ class StoredGraph(Graph):
         """The ids of some consecutive nodes."""
         return pa.array(np.asarray(self.node_ids[start:stop]))
 
+    def in_memory(self) -> Graph:
+        """The same graph in memory."""
+        A = self.adjacency
+        X: Any = self.features
+        needed = 8 * A.nnz + (8 * X.nnz if sp.issparse(X) else 4 * X.size)
+        check_memory(needed, f"The whole graph {self.folder}", "use `batch='sampled'`", GraphError)
+        fields = {name: getattr(self, name) for name in ("labels", *SPLITS, "node_ids", "class_names", "feature_names")}
+        fields |= {name: getattr(self, name) for name in ("name", "node_columns", "source", "columns")}
+        features = _copied(X) if sp.issparse(X) else np.array(X, np.float32)
+        return Graph(_copied(A), features, **fields)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Memory maps would be pickled as their content: pickle the folder, and what may be different from it."""
+        changed = {name: getattr(self, name) for name in ("class_names", "source")}
+        changed |= {name: np.packbits(getattr(self, name)) for name in SPLITS}
+        if not isinstance(self.labels, np.memmap):
+            changed["labels"] = self.labels
+        return _reopened, (self.folder, changed)
+
     def reordered(self, order: np.ndarray) -> NoReturn:
         raise GraphError(f"{self.folder} is a graph on disk, which keeps its order of nodes.")
 
@@ -97,6 +117,23 @@ class StoredGraph(Graph):
         for split in SPLITS:
             digest.update(np.packbits(getattr(self, split)).data)
         return digest.hexdigest()[:32]
+
+
+def in_memory(graph: Graph) -> Graph:
+    """The graph, copied to memory if it is on disk."""
+    return graph.in_memory() if isinstance(graph, StoredGraph) else graph
+
+
+def _reopened(folder: Path, changed: dict[str, Any]) -> StoredGraph:
+    graph = open_graph(folder)
+    masks = {name: np.unpackbits(changed[name], count=graph.nodes).astype(bool) for name in SPLITS}
+    return replace(graph, **changed | masks)
+
+
+def _copied(matrix: Any) -> sp.csr_array:
+    """A CSR matrix of memory maps, in memory."""
+    arrays = tuple(np.array(getattr(matrix, name)) for name in ("data", "indices", "indptr"))
+    return sp.csr_array(arrays, shape=matrix.shape)
 
 
 def is_stored(path: Path) -> bool:

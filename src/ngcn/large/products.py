@@ -8,7 +8,6 @@ the files; one whose file exists is finished.
 from __future__ import annotations
 
 import errno
-import re
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -31,20 +30,6 @@ OTHER = 10**9  # bytes for the code, its libraries and everything else that the 
 ALIGNED = 16  # columns in a cache line
 LARGEST_BLOCK, SMALLEST_BLOCK = 1 << 27, 1 << 16  # bytes of a file
 Progress = Callable[[int, int], None]  # blocks that are done, blocks in total
-
-
-def memory_bytes(size: str | int) -> int:
-    """A size of memory in bytes; K, M, G and T are powers of 1000.
-
-    Example:
-        >>> memory_bytes("4GB"), memory_bytes("1.5 G"), memory_bytes(1000)
-        (4000000000, 1500000000, 1000)
-    """
-    found = re.fullmatch(r"([0-9]{1,15}(?:\.[0-9]{1,9})?) *([KMGT]?)B?", str(size).strip(), re.IGNORECASE)
-    number = int(float(found[1]) * 1000 ** " KMGT".index(found[2].upper() or " ")) if found else 0
-    if number < 1:
-        raise ConfigError(f"memory must be a size such as 4GB or 500MB, not {size!r}.")
-    return number
 
 
 def working_set(memory: int) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -28,17 +28,15 @@ class Prepared:
         ((3, 3), [[0.0, 2.0, 0.0]], [[0.0, 0.0, 2.0], [0.0, 0.0, 2.0]])
     """
 
-    def __init__(self, features: Any, preparation: Callable[[Any], Any] | None = None) -> None:
+    def __init__(self, features: Any, preparation: Any = None) -> None:
         self.folder = features.folder if isinstance(features, StoredGraph) else None
         self.features = features.features if isinstance(features, Graph) else features
-        self.preparation = preparation
+        self.preparation: Any = preparation
         self.shape: tuple[int, int] = self.features.shape
 
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         """Some rows, dense in float32."""
-        X: Any = self.features[rows] if not sp.issparse(self.features) else _rows(self.features, rows)
-        if not sp.issparse(X) and X.dtype == np.float16:
-            X = X.astype(np.float32)
+        X = take_rows(self.features, rows)
         X = X if self.preparation is None else self.preparation(X)
         return np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, np.float32)
 
@@ -115,6 +113,14 @@ def chunks(nodes: int, columns: int) -> Iterator[tuple[int, int]]:
     """Ranges of rows with about 64 MB of float32 each."""
     rows = max(1, CHUNK // (4 * max(1, columns)))
     return ((start, min(nodes, start + rows)) for start in range(0, nodes, rows))
+
+
+def take_rows(features: Any, rows: slice | np.ndarray) -> Any:
+    """Some rows of a dense or sparse matrix, of memory maps too; float16 becomes float32."""
+    if sp.issparse(features):
+        return _rows(features, rows)
+    X = features[rows]
+    return X.astype(np.float32) if X.dtype == np.float16 else X
 
 
 def _rows(matrix: sp.csr_array, rows: slice | np.ndarray) -> sp.csr_array:

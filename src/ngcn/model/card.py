@@ -20,6 +20,7 @@ from ngcn.version import __version__
 
 FORMAT = 2  # of graph.json; raised when older versions of ngcn would misread it
 MOST_NUMBERED = 10**7  # features without names
+MOST_IDS = 10**6  # nodes whose ids are stored
 ARRAYS = ("mean", "deviation", "fill")  # of a preparation
 SCHEMA: JSONSchema = {
     "format": int,
@@ -48,7 +49,8 @@ class Card:
     """The names, sizes and feature preparation of the graph trained on.
 
     ``fingerprint`` identifies the graph; ``node_columns`` is that of :class:`~ngcn.Graph`. ``node_ids``, or their
-    number if they are 0, 1, 2, ..., tell new nodes from those trained on; they are None in runs before 0.3.0.
+    number if they are 0, 1, 2, ..., tell new nodes from those trained on; they are None in runs before 0.3.0, and if
+    there are more than a million.
     ``columns`` are how the columns of a table of nodes were read.
     """
 
@@ -76,7 +78,7 @@ class Card:
             feature_names=tuple(graph.feature_names),
             preparation=prepare(graph, config),
             node_columns=graph.node_columns,
-            node_ids=_stored(graph.node_ids),
+            node_ids=_ids(graph),
             columns=tuple(graph.columns),
         )
 
@@ -89,8 +91,8 @@ class Card:
         """See :meth:`~ngcn.Model.new_nodes`."""
         if self.node_ids is None:
             raise ModelError(
-                "This model was trained by an older version, which did not store the ids of nodes, so new nodes cannot "
-                "be told from those trained on; train again."
+                f"This model stores no ids of nodes, since it was trained by an older version or on more than "
+                f"{MOST_IDS:,} nodes, so new nodes cannot be told from those trained on."
             )
         ids = map(str, graph.node_ids.tolist())
         if isinstance(self.node_ids, int):
@@ -163,9 +165,12 @@ def _column(stored: dict[str, Any]) -> Column:
     return column
 
 
-def _stored(ids: np.ndarray) -> tuple[str, ...] | int:
-    """The ids as text, or their number if they are 0, 1, 2, ..."""
-    return len(ids) if np.array_equal(ids, np.arange(len(ids))) else tuple(map(str, ids.tolist()))
+def _ids(graph: Graph) -> tuple[str, ...] | int | None:
+    """The ids as text, or their number if they are 0, 1, 2, ...; None if they are too many to be kept twice."""
+    ids = graph.node_ids
+    if np.array_equal(ids, np.arange(len(ids))):
+        return len(ids)
+    return None if len(ids) > MOST_IDS else tuple(map(str, ids.tolist()))
 
 
 def _below(end: int, name: str) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,10 @@ from ngcn.data.catalog import is_path
 from ngcn.errors import GraphError, ModelError, RunError
 from ngcn.files import atomic, read_bytes, write_text
 from ngcn.graph import Graph, load_for_model, need_graph
-from ngcn.graph.stored import SPLITS
+from ngcn.graph.stored import SPLITS, StoredGraph, in_memory
+from ngcn.large import Exact, inputs_of
+from ngcn.large.products import Progress
+from ngcn.model.batch import choose_batch, working_memory
 from ngcn.model.card import Card
 from ngcn.model.size import check_size
 from ngcn.nn import Network, build_network
@@ -105,15 +109,31 @@ class Model:
                 f"The graph {graph.name!r} has {graph.features.shape[1]} features, but the model was trained with "
                 f"{len(self.feature_names)}; they must be the same, in the same order."
             )
+        graph = in_memory(graph)
         A_hat = self.network.operator(graph.adjacency, directed=directed)
         X = self.card.preparation(graph.features, graph.adjacency, directed=directed)
         return A_hat, Features(X)
 
     def forward(self, graph: Graph, *, directed: bool = False) -> Forward:
         """The function that maps nodes to logits on this graph; Â and X are computed once, here."""
-        A_hat, X = self.inputs(graph, directed=directed)
         network = self.network.eval()
+        if self.is_large(graph):
+            exact = self.exact(graph)
+            return lambda rows: torch.cat([network.combine(Z) for _, Z in exact.stream(_numbers(graph, rows))])
+        A_hat, X = self.inputs(graph, directed=directed)
         return lambda rows: network(A_hat, X, rows)
+
+    def is_large(self, graph: Graph) -> bool:
+        """Whether this is a graph on disk that is computed in blocks: the model was trained so, or it is too large."""
+        config = self.config if self.config.batch == "sampled" else replace(self.config, batch="auto")
+        return isinstance(graph, StoredGraph) and choose_batch(graph, config, self._network).batch == "sampled"
+
+    def exact(self, graph: Graph, on_progress: Progress | None = None) -> Exact:
+        """What computes the outputs of all towers on a large graph, in bounded memory; see
+        :class:`~ngcn.large.Exact`."""
+        memory = working_memory(self.config)
+        inputs = inputs_of(self.network, graph, self.card.preparation, memory=memory, on_progress=on_progress)
+        return Exact(self.network, inputs, memory, scratch=graph.folder if isinstance(graph, StoredGraph) else None)
 
     @torch.no_grad()
     def logits(self, graph: Graph, rows: np.ndarray | None = None, *, directed: bool = False) -> Tensor:
@@ -138,6 +158,10 @@ class Model:
 
         This holds for nodes that are like the validation nodes. Few validation nodes make it less exact.
         """
+        return self.sets_of(self.predict_proba(graph, rows), coverage)
+
+    def sets_of(self, p: np.ndarray, coverage: float) -> np.ndarray:
+        """The same, given the probabilities."""
         coverage = checks.open_share("coverage", coverage)
         calibration = self.network.calibration
         if not len(calibration.conformal):
@@ -147,7 +171,6 @@ class Model:
                 else "it was trained without enough validation nodes, or by the recipe paper or kipf"
             )
             raise ModelError(f"This model has no prediction sets: {why}.")
-        p = self.predict_proba(graph, rows)
         return (p >= calibration.least_probability(coverage)) | (p == p.max(axis=1, keepdims=True))
 
     def new_nodes(self, graph: Graph) -> np.ndarray:
@@ -168,22 +191,28 @@ class Model:
         """The share of the towers, by weight, that predict another class than all of them together, ``(rows,)``; None
         for multi-label, and where towers have no weights."""
         network = self.network.eval()
-        m = network.classifier.weights()
-        if m is None or len(m) < 2 or self.multilabel:
+        if not _can_disagree(network):
             return None
+        positions = _positions(graph, rows)
+        if self.is_large(graph):
+            parts = [disagreement(network, Z) for _, Z in self.exact(graph).stream(_numbers(graph, positions))]
+            return np.concatenate(parts)  # type: ignore[arg-type]  # none is None
         A_hat, X = self.inputs(graph)
-        Z = network.towers(A_hat, X, _positions(graph, rows))
-        other = Z.argmax(dim=2) != network.combine(Z).argmax(dim=1)[:, None]
-        return (other.to(m.dtype) @ m).numpy()
+        return disagreement(network, network.towers(A_hat, X, positions))
 
     @torch.no_grad()
     def evaluate(self, graph: Graph, *splits: str) -> dict[str, dict[str, float]]:
         """All scores by name on each of these splits: train, val or test. Empty for a split without nodes."""
-        forward, found = self.forward(graph), {}
+        forward = self.forward(graph)
+        found: dict[str, dict[str, float]] = {}
         for split in splits:
             checks.choice(SPLITS)("split", split)
-            rows = torch.from_numpy(getattr(graph, split).nonzero()[0])
-            found[split] = scores(forward(rows).cpu(), torch.from_numpy(graph.labels)[rows]) if len(rows) else {}
+            rows = getattr(graph, split).nonzero()[0]
+            if not len(rows):
+                found[split] = {}
+                continue
+            labels = torch.from_numpy(np.array(graph.labels[rows]))
+            found[split] = scores(forward(torch.from_numpy(rows)).cpu(), labels)
         return found
 
     def scale_weights(self) -> dict[int | str | None, float] | None:
@@ -294,6 +323,26 @@ def _positions(graph: Graph, rows: np.ndarray | None) -> Tensor | None:
             "makes them from a mask."
         )
     return torch.from_numpy(given.astype(np.int64, copy=False))
+
+
+def _can_disagree(network: Network) -> bool:
+    m = network.classifier.weights()
+    return m is not None and len(m) > 1 and not network.multilabel
+
+
+@torch.no_grad()
+def disagreement(network: Network, Z: Tensor) -> np.ndarray | None:
+    """See :meth:`Model.disagreement`, given the outputs of all towers."""
+    m = network.classifier.weights()
+    if m is None or not _can_disagree(network):
+        return None
+    other = Z.argmax(dim=2) != network.combine(Z).argmax(dim=1)[:, None]
+    found: np.ndarray = (other.to(m.dtype) @ m).numpy()
+    return found
+
+
+def _numbers(graph: Graph, rows: Tensor | None) -> np.ndarray:
+    return np.arange(graph.nodes) if rows is None else rows.numpy()
 
 
 class FittedBaseline(Model):

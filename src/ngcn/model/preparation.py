@@ -9,12 +9,14 @@ import scipy.sparse as sp
 
 from ngcn.config import Config
 from ngcn.errors import GraphError
-from ngcn.graph import Graph, describe_missing
+from ngcn.graph import Graph, StoredGraph, describe_missing
+from ngcn.large.rows import take_rows
 from ngcn.memory import check_memory
 from ngcn.model.missing import column_means, fill_missing, has_missing
 from ngcn.ops import normalize_rows
 from ngcn.registry import MODELS, load
 
+SAMPLE = 1 << 18  # rows of a large graph that decide how it is prepared
 LONG_ROWS = 64  # features per node above which entries of 1 / (row sum) are too small to learn from; Pubmed has 50
 
 Matrix = Any  # (nodes, features), scipy sparse or dense
@@ -60,9 +62,13 @@ def prepare(graph: Graph, config: Config) -> Preparation:
 
     Standardisation takes mean and standard deviation over all nodes but the validation and test nodes, which may belong
     to graphs that training must not see. It skips 0/1 columns, where a rare 1 would become a large number, and the
-    TF-IDF of text, likewise. Means and standard deviations are those of the known values.
+    TF-IDF of text, likewise. Means and standard deviations are those of the known values. Of a graph on disk, they are
+    taken over evenly spaced nodes.
     """
-    X, how = graph.features, config.features
+    X, how, seen = graph.features, config.features, ~(graph.val | graph.test)
+    if isinstance(graph, StoredGraph) and graph.nodes > SAMPLE:
+        rows = np.arange(0, graph.nodes, -(-graph.nodes // SAMPLE))
+        X, seen = take_rows(X, rows), seen[rows]
     missing = has_missing(X)
     if missing:
         _check_may_be_missing(config.missing, X, graph)
@@ -75,7 +81,6 @@ def prepare(graph: Graph, config: Config) -> Preparation:
         how = _bag(X, config) if _is_zero_one(X) else "standard"
     if how != "standard" and sp.issparse(X) and not missing:  # a graph that is used later may lack columns, not entries
         return Preparation(how, missing=config.missing)
-    seen = ~(graph.val | graph.test)
     X = X[seen] if seen.any() else X
     fill = column_means(_present(X) if how in ("bag", "unit") else X)
     if how != "standard":

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, cast
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ngcn.nn.graph_model import GraphModel
+from ngcn.nn.graph_model import GraphModel, SecondLayer
 from ngcn.nn.layers import GraphConvolution, tower_outputs
-from ngcn.ops import Features, Operator, Reach, SampledPower, relu_dropout, tower_linear
+from ngcn.ops import Features, Operator, Reach, SampledPower, relu_dropout
 
 
 class GCN(GraphModel):
@@ -56,25 +54,23 @@ class GCN(GraphModel):
     def hops(self) -> int:
         return len(self.layers) - 1
 
-    def sampled(self, powers: Mapping[int, SampledPower]) -> Float[Tensor, "nodes towers width"]:
-        r"""With estimated rows :math:`\tilde{A}_k` of :math:`\hat{A}^k`, and :math:`S_k = \hat{A}^k X`:
+    def hidden(self, p: int, power: SampledPower) -> Float[Tensor, "inputs columns"]:
+        r""":math:`\mathrm{drop}(\mathrm{ReLU}(\mathrm{drop}(S_k) W^{(1)}))`, with :math:`S_k = \hat{A}^k X`."""
+        first = cast(GraphConvolution, self.layers[0])
+        H = power.times(power.S, first.linear.weight[p], self.replicas, self.draw())
+        H = H if first.bias is None else H + first.bias[p]
+        return relu_dropout(H[None], self.draw())[0] if self.hops else H
 
-        .. math::
-            Z = \sigma\left(\tilde{A}_k \, \mathrm{drop}(\mathrm{ReLU}(\mathrm{drop}(S_k) W^{(1)})) \, W^{(2)}\right)
+    def second(self, p: int) -> SecondLayer:
+        return SecondLayer(cast(GraphConvolution, self.layers[1]).linear.weight[p])
 
-        Before :math:`\sigma` this is unbiased: without dropout, its mean over the samples is that of :meth:`forward`.
-        """
-        first, *second = [cast(GraphConvolution, layer) for layer in self.layers]
-        blocks = []
-        for p, k in enumerate(self.powers):
-            H = powers[k].times(powers[k].S, first.linear.weight[p], self.replicas, self.draw())
-            H = H if first.bias is None else H + first.bias[p]
-            blocks.append(powers[k].mean(relu_dropout(H[None], self.draw())[0]) if second else H)
-        Z = torch.stack(blocks)
-        for layer in second:
-            Z = tower_linear(Z, layer.linear.weight)
-            Z = Z if layer.bias is None else Z + layer.bias
-        return self.activation(tower_outputs(Z, self.replicas, None))
+    def outputs(
+        self, p: int, own: Float[Tensor, "nodes hidden"] | None, of_others: Float[Tensor, "nodes columns"]
+    ) -> Float[Tensor, "nodes replicas width"]:
+        """:math:`\\sigma` of what comes along the edges."""
+        last, Z = cast(GraphConvolution, self.layers[-1]), of_others
+        Z = Z if last.bias is None or not self.hops else Z + last.bias[p]
+        return self.activation(tower_outputs(Z[None], self.replicas, None))
 
     @property
     def propagated(self) -> tuple[Tensor, Tensor | None]:

@@ -4,15 +4,35 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
+from typing import NamedTuple
 
 import torch
 from jaxtyping import Float
 from torch import Tensor, nn
 
 from ngcn.errors import ConfigError
-from ngcn.ops import NONE, Dropout, SampledPower
+from ngcn.ops import NONE, Dropout, SampledPower, tower_linear
 
 Activation = Callable[[Tensor], Tensor]
+
+
+class SecondLayer(NamedTuple):
+    """The weights of a layer of the towers of one power, ``(replicas, inner, outer)``."""
+
+    weight: Float[Tensor, "replicas inner outer"]
+
+    def times(self, H: Float[Tensor, "nodes columns"]) -> Float[Tensor, "nodes columns_out"]:
+        return tower_linear(H[None], self.weight[None])[0]
+
+    @property
+    def narrows(self) -> bool:
+        """Whether it has fewer outputs than inputs, so that multiplying by it first makes the rest cheaper."""
+        return self.weight.shape[2] <= self.weight.shape[1]
+
+    @property
+    def columns(self) -> int:
+        """Of its outputs or inputs, whatever is narrower."""
+        return self.weight.shape[0] * min(self.weight.shape[1:])
 
 
 class GraphModel(nn.Module, ABC):
@@ -62,7 +82,33 @@ class GraphModel(nn.Module, ABC):
 
     def sampled(self, powers: Mapping[int, SampledPower]) -> Float[Tensor, "nodes towers width"]:
         r"""The outputs for the nodes of a batch. The first layer takes rows of :math:`\hat{A}^k X` that are computed
-        beforehand, the second one estimated rows of :math:`\hat{A}^k`."""
+        beforehand, the second one estimated rows of :math:`\hat{A}^k`. Before its activation function, the result is
+        unbiased: without dropout, its mean over the samples is that of :meth:`forward`."""
+        blocks = []
+        for p, k in enumerate(self.powers):
+            H = self.hidden(p, powers[k])
+            own = powers[k].own if self.reads_own and self.hops else None
+            of_others = self.second(p).times(powers[k].mean(H)) if self.hops else H
+            blocks.append(self.outputs(p, None if own is None else H.index_select(0, own), of_others))
+        return torch.cat(blocks, dim=1)
+
+    def hidden(self, p: int, power: SampledPower) -> Float[Tensor, "inputs columns"]:
+        """What the first layer of the towers of power number p makes of rows of the inputs: the input of the second."""
+        raise NotImplementedError
+
+    def second(self, p: int) -> SecondLayer:
+        """The weights of the second layer of these towers."""
+        raise NotImplementedError
+
+    def outputs(
+        self, p: int, own: Float[Tensor, "nodes hidden"] | None, of_others: Float[Tensor, "nodes columns"]
+    ) -> Float[Tensor, "nodes replicas width"]:
+        """The outputs of these towers.
+
+        Args:
+            own: the hidden units of the nodes themselves, if the towers read them.
+            of_others: what comes along the edges; of towers with one layer, its output.
+        """
         raise NotImplementedError
 
     @property

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from itertools import pairwise
 from typing import Any, cast
 
-import torch
 from jaxtyping import Float, Int
 from torch import Tensor, nn
 
-from ngcn.nn.graph_model import GraphModel
+from ngcn.nn.graph_model import GraphModel, SecondLayer
 from ngcn.nn.layers import GraphConvolution, TowerWeights, tower_outputs
 from ngcn.ops import (
     Dropout,
@@ -21,7 +19,6 @@ from ngcn.ops import (
     l2_normalize,
     relu_dropout,
     relu_normalize_dropout,
-    tower_linear,
 )
 
 
@@ -75,35 +72,29 @@ class SAGE(GraphModel):
     def hops(self) -> int:
         return len(self.own) - 1
 
-    def sampled(self, powers: Mapping[int, SampledPower]) -> Float[Tensor, "nodes towers width"]:
-        r"""With estimated rows :math:`\tilde{A}_k` of :math:`\hat{A}^k`, and :math:`S_k = \hat{A}^k X`:
+    def hidden(self, p: int, power: SampledPower) -> Float[Tensor, "inputs columns"]:
+        r""":math:`\mathrm{drop}(\mathrm{L2NormalizeRows}(\mathrm{ReLU}([\,\mathrm{drop}(X) \mid \mathrm{drop}(S_k)\,]
+        \, W^{(1)})))`, given rows of X and of :math:`S_k = \hat{A}^k X`."""
+        first, own = cast(GraphConvolution, self.neighbours[0]), cast(TowerWeights, self.own[0])
+        assert power.X is not None  # see reads_own
+        H = power.times(power.X, own.weight[p], self.replicas, self.draw())
+        H = H + power.times(power.S, first.linear.weight[p], self.replicas, self.draw())
+        H = H if first.bias is None else H + first.bias[p]
+        return self._activate(H[None], self.draw())[0] if self.hops else H
 
-        .. math::
-            H &= \mathrm{drop}(\mathrm{L2NormalizeRows}(\mathrm{ReLU}(
-                [\,\mathrm{drop}(X) \mid \mathrm{drop}(S_k)\,] \, W^{(1)})) \\
-            Z &= \mathrm{L2NormalizeRows}(\sigma([\,H \mid \tilde{A}_k H\,] \, W^{(2)}))
+    def second(self, p: int) -> SecondLayer:
+        return SecondLayer(cast(GraphConvolution, self.neighbours[1]).linear.weight[p])
 
-        H is computed for the nodes of the batch and those of the entries of :math:`\tilde{A}_k`. A node's own half of
-        the second layer is exact; before :math:`\sigma`, that of the others is unbiased.
-        """
-        first, *second = [cast(GraphConvolution, layer) for layer in self.neighbours]
-        first_own, *second_own = [cast(TowerWeights, layer) for layer in self.own]
-        blocks, own = [], []
-        for p, k in enumerate(self.powers):
-            power = powers[k]
-            assert power.X is not None and power.own is not None  # see reads_own
-            H = power.times(power.X, first_own.weight[p], self.replicas, self.draw())
-            H = H + power.times(power.S, first.linear.weight[p], self.replicas, self.draw())
-            H = H if first.bias is None else H + first.bias[p]
-            if second:
-                H = self._activate(H[None], self.draw())[0]
-                own.append(H.index_select(0, power.own))
-            blocks.append(power.mean(H) if second else H)
-        Z = torch.stack(blocks)
-        for layer, layer_own in zip(second, second_own, strict=True):
-            Z = tower_linear(Z, layer.linear.weight) + tower_linear(torch.stack(own), layer_own.weight)
-            Z = Z if layer.bias is None else Z + layer.bias
-        Z = self.activation(tower_outputs(Z, self.replicas, None))
+    def outputs(
+        self, p: int, own: Float[Tensor, "nodes hidden"] | None, of_others: Float[Tensor, "nodes columns"]
+    ) -> Float[Tensor, "nodes replicas width"]:
+        """:math:`\\mathrm{L2NormalizeRows}(\\sigma(H W + M))` with H the hidden units of the nodes and M
+        what comes along the edges. The half of H is exact in a sampled batch, too."""
+        last, Z = cast(GraphConvolution, self.neighbours[-1]), of_others
+        if own is not None:
+            Z = Z + SecondLayer(cast(TowerWeights, self.own[1]).weight[p]).times(own)
+            Z = Z if last.bias is None else Z + last.bias[p]
+        Z = self.activation(tower_outputs(Z[None], self.replicas, None))
         return l2_normalize(Z) if self.normalizes_rows else Z
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -11,6 +12,7 @@ import torch
 
 _MOST: int = numba.config.NUMBA_NUM_THREADS  # type: ignore[attr-defined]
 _in_fork = False
+_this_thread = threading.local()
 
 
 def _after_fork() -> None:
@@ -24,9 +26,14 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def forked() -> bool:
-    """Whether this process was forked from one that had this module."""
-    return _in_fork
+def alone() -> bool:
+    """Whether kernels run in the thread that calls them: after a fork, and after :func:`stay_alone`."""
+    return _in_fork or getattr(_this_thread, "alone", False)
+
+
+def stay_alone() -> None:
+    """Let kernels that this thread calls start no other threads: those are for the thread that trains."""
+    _this_thread.alone = True
 
 
 def follow_torch() -> int:

@@ -36,6 +36,7 @@ class Walks:
     Args:
         adjacency: ``(nodes, nodes)`` symmetric edge weights, see :func:`ngcn.ops.undirected`. The diagonal is ignored.
         normalization: ``"symmetric"``, ``"row"`` or ``"walk"``, as in :func:`ngcn.ops.normalize`.
+        degrees: the sums of the rows of an adjacency without a diagonal; they are computed if not given.
 
     Example:
         >>> walks = Walks(sp.csr_array(np.array([[0.0, 2.0], [2.0, 0.0]])), "walk")
@@ -43,7 +44,9 @@ class Walks:
         array([[[0, 1, 0, 1]]], dtype=int32)
     """
 
-    def __init__(self, adjacency: sp.csr_array, normalization: str = "symmetric") -> None:
+    def __init__(
+        self, adjacency: sp.csr_array, normalization: str = "symmetric", degrees: np.ndarray | None = None
+    ) -> None:
         if normalization not in WALKED:
             raise ConfigError(f"Random walks estimate the operators {', '.join(WALKED)}, not {normalization!r}.")
         A: Any = adjacency
@@ -51,11 +54,11 @@ class Walks:
         self.indptr, self.indices = A.indptr.astype(np.int64, copy=False), A.indices.astype(np.int32, copy=False)
         self.ends = np.zeros(0)
         shares = -(-A.shape[0] // walk_kernels.BLOCK)
-        uniform = bool((A.data == 1).all())
+        uniform = A.data.strides == (0,) or bool((A.data == 1).all())  # strides of 0: a stored graph without weights
         if not uniform:
             self.ends = np.empty(len(A.data))
             walk_kernels.cumulative(shares, (self.indptr, self.indices, A.data, self.ends))
-        self.degree = self._degrees(A, uniform)
+        self.degree = self._degrees(A, uniform) if degrees is None else degrees + self.loops
 
     def _degrees(self, A: Any, uniform: bool) -> np.ndarray:
         """``(nodes,)`` the sums of the rows of A, with its self-loops."""
@@ -68,7 +71,7 @@ class Walks:
     def stops(self, nodes: np.ndarray, walks: int, hops: int, key: tuple[int, int]) -> np.ndarray:
         """The nodes of ``walks`` walks from each of ``nodes``: ``(nodes, walks, hops + 1)``, with the node itself.
 
-        The same key gives the same walks, with any number of threads.
+        A walk depends on the key, its number and the node where it begins: not on the other nodes, nor on threads.
         """
         stops = np.empty((len(nodes), walks, hops + 1), np.int32)
         words = np.random.SeedSequence(key).generate_state(1, np.uint64)

@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from ngcn.explain import Explainer, Explanation
-from ngcn.graph import UNKNOWN, Graph, missing_per_column
+from ngcn.explain import Explainer, Explanation, Neighbourhood
+from ngcn.graph import UNKNOWN, Graph, StoredGraph, missing_per_column
 from ngcn.model import Model
 from ngcn.registry import title_of
 from ngcn.report.project import hidden_layer, project
@@ -21,6 +22,7 @@ from ngcn.scoring import metric_of
 from ngcn.text import METRICS, mean_std
 from ngcn.version import __version__
 
+SAMPLE = 2_000  # nodes of a large graph
 MAP_NODES = 3_000  # t-SNE of more nodes takes more than a minute
 PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: a few megabytes
 LISTED = 5  # classes of a node, the most probable ones
@@ -36,11 +38,11 @@ def gather(
     model: Model, graph: Graph, run: Run | None, explain: int | None, on_progress: Callable[[str], None]
 ) -> dict[str, Any]:
     """The data of the page; arguments as for :func:`~ngcn.report.write_report`. ``run`` is the model's, if any."""
-    explainer = Explainer(model, graph)
     own = run if run is not None and run.card.fingerprint == graph.fingerprint() else None
     on_progress("predicting")
     with torch.no_grad():
-        Z = explainer.network.towers(explainer.A_hat, explainer.X)
+        whole, (explainer, Z) = graph, _of_sample(model, graph) if model.is_large(graph) else _of_all(model, graph)
+        graph = explainer.graph
         logits, calibrated = explainer.network.classifier(Z), explainer.network.combine(Z)
         p, before = (explainer.probabilities(of).numpy() for of in (calibrated, logits))
         votes = explainer.contributions(Z, calibrated.argmax(dim=1)).numpy()
@@ -60,8 +62,8 @@ def gather(
     hidden, hidden_name = hidden_layer(explainer.network, Z)
     x, y = project(hidden[on_map]).T
     return {
-        **_summary(model, graph, own),
-        "command": _command(run, graph, own is not None),
+        **_summary(model, whole, own),
+        "command": _command(run, whole, own is not None),
         "curves": _curves(own, len(explainer.network.tower_powers)) if own else [],
         "scales": _scales(run, explainer, votes),
         "quality": quality(graph, p, None if torch.equal(logits, calibrated) else before),
@@ -70,12 +72,28 @@ def gather(
         "powers": list(explainer.towers),
         "score_is": explainer.score_is,
         "multilabel": graph.multilabel,
-        "all_nodes": graph.nodes,
+        "all_nodes": whole.nodes,
         "nodes": _nodes(graph, shown, p, confidence, votes),
         "uncertain": [place[int(node)] for node in uncertain],
         "explained": explained,
         "map": {"node": [place[node] for node in on_map.tolist()], "x": x.tolist(), "y": y.tolist(), "of": hidden_name},
     }
+
+
+def _of_all(model: Model, graph: Graph) -> tuple[Explainer, Tensor]:
+    """What explains nodes, and the outputs of all towers."""
+    explainer = Explainer(model, graph)
+    return explainer, explainer.network.towers(explainer.A_hat, explainer.X)
+
+
+def _of_sample(model: Model, graph: Graph) -> tuple[Explainer, Tensor]:
+    """The same for some nodes of a large graph, half of them for validation or test, and those around them. The outputs
+    are exact."""
+    assert isinstance(graph, StoredGraph)
+    random = np.random.default_rng(0)
+    known = random.permutation(np.flatnonzero(graph.val | graph.test))[: SAMPLE // 2]
+    around = Neighbourhood(model, graph, np.union1d(known, random.integers(graph.nodes, size=SAMPLE // 2)))
+    return Explainer(model, around.graph, around.inputs), model.exact(graph).towers(around.nodes)
 
 
 def _order(graph: Graph, probabilities: np.ndarray, uncertain: np.ndarray, explain: int) -> np.ndarray:

@@ -18,7 +18,7 @@ import os
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from functools import cached_property
 from itertools import chain
 from math import isfinite
@@ -34,7 +34,7 @@ from ngcn.files import atomic, lock, read_bytes, remove_leftovers, write_json, w
 from ngcn.graph import Graph, load_dataset, need_graph, quietly
 from ngcn.json_file import Schema, read_json
 from ngcn.large import RowProgress, build_beside, needs_build
-from ngcn.model import Card, Model
+from ngcn.model import Card, Model, choose_batch
 from ngcn.nn import Network
 from ngcn.runs.signals import Signals, graceful
 from ngcn.scoring import merit
@@ -141,6 +141,11 @@ class Run:
         """Make ``folder`` a run of ``config`` on ``graph``, or continue the run in it."""
         need_graph(graph)
         cls.check(folder, config, resume)
+        if config.batch == "auto":
+            stored = Path(folder) / "config.yaml"
+            choice = choose_batch(graph, config, network)
+            batch = Config.of_run(stored).batch if stored.exists() else choice.batch if choice.why else "auto"
+            config = replace(config, batch=batch)
         run = cls(Path(folder), config, network)
         card = Card.of(graph, config)
         run._made = [path for path in (run.folder, *run.folder.parents) if not path.exists()]

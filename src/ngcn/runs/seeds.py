@@ -84,7 +84,7 @@ def train(
                 on_step(step)
             signals.check()
 
-        result = fit(graph, config, seed, network=network, checkpoint=run.checkpoint(seed), on_step=step_done)
+        result = fit(graph, run.config, seed, network=network, checkpoint=run.checkpoint(seed), on_step=step_done)
         run.write_seed(result)
     return result
 
@@ -168,10 +168,11 @@ def _executor(run: Run, threads: int | None, engine: Ray | None) -> AbstractCont
     if engine and unfinished:
         return engine.connected(run.folder, threads=1 if run.config.seeds > 1 else None)
     cores = len(os.sched_getaffinity(0))  # more threads than these make nothing faster, and too many end the process
-    workers = min(threads or cores, cores, run.config.seeds)
+    one_by_one = run.config.seeds == 1 or run.config.batch == "sampled"  # which uses all memory that it may
+    workers = 1 if one_by_one else min(threads or cores, cores, run.config.seeds)
     if workers > 1:
         return nullcontext(Processes(workers))
-    torch.set_num_threads(min(threads or torch.get_num_threads(), cores) if run.config.seeds == 1 else 1)
+    torch.set_num_threads(min(threads or torch.get_num_threads(), cores) if one_by_one else 1)
     return nullcontext(Local())
 
 

@@ -41,9 +41,10 @@ class State:
     def step(self) -> int:
         return len(self.history)
 
-    def record(self, step: tuple[float, float, float], seconds: float) -> None:
+    def record(self, step: tuple[float, float, float], seconds: float, validated: bool = True) -> None:
         self.history.append(step)
-        self.selection.update(self.history, self.network)
+        if validated:
+            self.selection.update(self.history, self.network)
         self.seconds += seconds
 
     def last_step(self) -> Step:

@@ -19,9 +19,9 @@ from torch import Tensor
 from ngcn.config import STRUCTURE, Config
 from ngcn.errors import ConfigError, TrainingError
 from ngcn.graph import Graph
-from ngcn.model import Card, Model, check_size
+from ngcn.model import Card, Model, check_size, choose_batch
 from ngcn.nn import Network
-from ngcn.ops import Features, Workspace, drawing_from
+from ngcn.ops import drawing_from
 from ngcn.ops.modes import own_modes
 from ngcn.ops.threads import FasterThreads, threads_as_before
 from ngcn.registry import CUSTOM, MODELS, RECIPES, load
@@ -29,13 +29,13 @@ from ngcn.scoring import metric_of, scores
 from ngcn.text import shown
 from ngcn.training.adam import Adam
 from ngcn.training.baseline import fit_baseline
-from ngcn.training.batches import full_batches, split_of
+from ngcn.training.batches import FullInputs, Inputs
 from ngcn.training.best_steps import BestSteps, KnownSteps
 from ngcn.training.calibrate import calibrate, conformal_scores, held_out
 from ngcn.training.checkpoint import Checkpoints, State, refit_checkpoint
-from ngcn.training.order import reverse_cuthill_mckee
 from ngcn.training.recipe import Recipe
 from ngcn.training.result import Result, tower_table
+from ngcn.training.sampled import SampledInputs
 from ngcn.training.selection import Selection, Step
 
 DIVERGED = 1e3  # a loss this many times the first one does not recover
@@ -72,29 +72,29 @@ def fit(
         return fit_baseline(graph, config, seed)
     config = for_network(config, network)
     again = deepcopy(network) if config.refit else None
-    check_size(config, graph.features.shape[1], graph.classes, graph.nodes)
+    sampled = choose_batch(graph, config, network).batch == "sampled"
+    check_size(config, graph.features.shape[1], graph.classes, 0 if sampled else graph.nodes)
     model, generator = _initial(Card.of(graph, config), config, seed, network)
     network = model.network.to(config.device)
-    given, weight = graph, _weights(graph, config, weights)
-    if network.fused:  # pruned powers depend on the order of nodes
-        order = reverse_cuthill_mckee(graph.adjacency)  # neighbours close to each other
-        graph, weight = graph.reordered(order), None if weight is None else weight[order.copy()]
     recipe: Recipe = load(RECIPES[config.recipe].recipe)(config)
     recipe.check(network)
-    A_hat, X = model.inputs(graph)
-    val = split_of(graph, graph.val, config.device)
-    _check_metric(config, val[1])
-    val_weights = None if weight is None else weight[val[0]]
+    weight = _weights(graph, config, weights)
+    if sampled:
+        inputs: Inputs = SampledInputs(model, graph, config, weight, seed=seed, unlabelled=recipe.reads_unlabelled)
+    else:
+        inputs = FullInputs(model, graph, config, weight)
+    _check_metric(config, inputs.labels)
     optimizer = Adam(network, config.lr, partial(recipe.l2, labelled=int(graph.train.sum())))
     state = State(network, optimizer, generator, selection or recipe.selection(graph.multilabel))
+    state.selection.allow(inputs.every)
     if config.refit and not (isinstance(state.selection, BestSteps) and graph.val.any()):
         raise ConfigError(
             "refit needs validation nodes, and a recipe that keeps the best step: independent, standard, consistency."
         )
     checkpoints = Checkpoints(state, checkpoint)
-    with threads_as_before(), Workspace():
+    with threads_as_before(), inputs.workspace():
         threads = FasterThreads(torch.get_num_threads())
-        for batch in full_batches(graph, A_hat, X, weight, config.device, step=state.step):
+        for batch in inputs.batches(state.step):
             if ending := _ending(state, config):
                 break
             begun = time.monotonic()
@@ -104,26 +104,29 @@ def fit(
                 loss = recipe.loss(network, batch)
             loss.backward()
             optimizer.step()
-            step = loss.item(), *_validate(recipe, state, A_hat, X, *val, val_weights)
+            validated = inputs.validates(state.step + 1)
+            step = loss.item(), *(_validate(recipe, state, inputs) if validated else state.history[-1][1:])
             if ending := _divergence(state, step, config, seed):
                 break
             seconds = time.monotonic() - begun
-            state.record(step, seconds)
-            threads.after_step(seconds)
+            state.record(step, seconds, validated)
+            if not sampled or not validated:  # steps of one kind
+                threads.after_step(seconds)
             with checkpoints.after_step():
                 if on_step:
                     on_step(state.last_step())
     if config.refit:
         checkpoints.save()
-    found = _finish(recipe, state, A_hat, X, *val, val_weights)
+    found = _finish(recipe, state, inputs)
+    inputs.finish()
     network.cpu()  # where the trained model is used
     best_step, seconds = state.selection.step or state.step, round(state.seconds, 3)
     outcome = dict(zip(("status", "stopped"), ending, strict=True))
     facts = {"best_step": best_step, "steps": state.step, "seconds": seconds, **found, **outcome}
-    result = Result.of(model, graph, state.history, seed=seed, **facts)
+    result = Result.of(model, inputs.graph, state.history, seed=seed, **facts)
     if not config.refit:
         return result
-    return _refit(result, given, state, network=again, checkpoint=checkpoint, weights=weights, on_step=on_step)
+    return _refit(result, graph, state, network=again, checkpoint=checkpoint, weights=weights, on_step=on_step)
 
 
 def _refit(
@@ -194,28 +197,24 @@ def _randomness(generator: torch.Generator, seed: int, step: int, device: str) -
 
 
 @torch.no_grad()
-def _validate(
-    recipe: Recipe, state: State, A_hat: Any, X: Features, rows: Tensor, labels: Tensor, weights: Tensor | None
-) -> tuple[float, float]:
+def _validate(recipe: Recipe, state: State, inputs: Inputs) -> tuple[float, float]:
     """The validation loss and the score that selects; NaN without validation nodes."""
-    if not len(rows):
+    if not len(inputs.labels):
         return math.nan, math.nan
-    Z = state.network.eval().towers(A_hat, X, rows)
-    return recipe.validate(state.selection, state.step + 1, state.network, Z, labels, weights)
+    network, of_nodes = state.network.eval(), (inputs.labels, inputs.validation_weights)
+    return recipe.validate(state.selection, state.step + 1, network, inputs.towers(), *of_nodes)
 
 
 @torch.no_grad()
-def _finish(
-    recipe: Recipe, state: State, A_hat: Any, X: Features, rows: Tensor, labels: Tensor, weights: Tensor | None
-) -> dict[str, Any]:
+def _finish(recipe: Recipe, state: State, inputs: Inputs) -> dict[str, Any]:
     """Put the kept parameters back, and fit on the validation nodes what is left: weights and calibration. Returns what
     a :class:`Result` tells about the towers, and the scores of each half of the nodes by what the other half chose."""
-    network, selection = state.network.eval(), state.selection
+    network, selection, labels = state.network.eval(), state.selection, inputs.labels
     selection.restore(network)
-    if not len(rows):
+    if not len(labels):
         return {}
     # Weights say that the classes shall not count as often as they occur
-    Z, priors = network.towers(A_hat, X, rows), recipe.corrects_priors and weights is None
+    Z, priors = inputs.towers(), recipe.corrects_priors and inputs.validation_weights is None
     recipe.finish(network, Z, labels)
     found: dict[str, Any] = {
         "towers": tower_table(network, Z, labels, recipe.config.metric or metric_of(labels.ndim == 2))

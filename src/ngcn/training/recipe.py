@@ -34,6 +34,7 @@ class Recipe(ABC):
     """
 
     corrects_priors = False  # whether calibration corrects the frequencies of classes
+    reads_unlabelled = False  # whether a sampled batch needs nodes that are not for training
 
     def __init__(self, config: Config) -> None:
         self.config = config

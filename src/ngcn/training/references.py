@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import nan
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from ngcn.graph import Graph
+from ngcn.graph import Graph, StoredGraph
+from ngcn.large import Prepared
 from ngcn.model import Preparation
 from ngcn.scoring import merit, scores
 from ngcn.text import METRICS, percent, score_text
@@ -42,7 +44,9 @@ def regression(graph: Graph, preparation: Preparation) -> Scores | None:
         return None
     from sklearn.linear_model import LogisticRegression  # here: it takes a second to import
 
-    X, train = preparation(graph.features, graph.adjacency), np.flatnonzero(graph.train)
+    train = np.flatnonzero(graph.train)
+    large = isinstance(graph, StoredGraph)  # rows of it are prepared as they are read
+    X: Any = Prepared(graph, preparation) if large else preparation(graph.features, graph.adjacency)
     if len(train) > MOST:
         train = np.sort(np.random.default_rng(0).permutation(train)[:MOST])
     found: list[Scores] = []

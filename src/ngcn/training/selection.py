@@ -10,6 +10,8 @@ from torch import Tensor, nn
 
 from ngcn.scoring import merit
 
+FEWEST = 5  # validations without a better score, before training stops early
+
 
 class Step(NamedTuple):
     """The losses and scores after a step. Without validation nodes, ``val_loss`` and ``val`` are NaN.
@@ -53,6 +55,11 @@ class Selection:
         self.patience, self.metric = patience, metric
         self.step, self.score = 0, math.nan
         self.parameters: dict[str, Tensor] = {}
+
+    def allow(self, every: int) -> None:
+        """Validation takes place every so many steps: be patient for several of them."""
+        if self.patience and every > 1:
+            self.patience = max(self.patience, FEWEST * every)
 
     def offer(self, step: int, score: float, module: nn.Module) -> None:
         """Keep the parameters of this step if its score is better than all before. NaN is never kept."""

@@ -22,7 +22,7 @@ from ngcn.large.building.features import Features
 from ngcn.large.building.ids import Ids
 from ngcn.large.building.nodes import NodeTable, read_nodes
 from ngcn.large.building.work import RowProgress, Work, digest, of_files
-from ngcn.large.products import memory_bytes
+from ngcn.memory import memory_bytes
 from ngcn.version import __version__
 
 Paths = Path | str | Sequence[Path | str]

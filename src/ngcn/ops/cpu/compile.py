@@ -28,7 +28,7 @@ from numba import types
 from numba.extending import intrinsic
 
 from ngcn.ops.cpu.checksums import add_checksums, remove_damaged
-from ngcn.ops.threads import follow_torch, forked, threads_as_before
+from ngcn.ops.threads import alone, follow_torch, threads_as_before
 
 OPTIONS: dict[str, Any] = {
     "fastmath": {"contract", "reassoc", "nsz", "arcp"},  # no `nnan`, `ninf`: a diverging model must give a NaN loss
@@ -77,7 +77,7 @@ class Kernel:
             packed += array.shape
         packed += numbers
         values = np.array(packed, np.int64)
-        if forked():  # OpenMP ends a process that uses it after a fork
+        if alone():  # such as after a fork, where OpenMP ends a process that uses it
             _ONE_THREAD(compiled.address)(0, turns * shares, values.ctypes.data, values[len(arrays) :].ctypes.data)
         else:
             _launcher()(turns, shares, follow_torch(), compiled.address, values, len(arrays))

@@ -1,4 +1,4 @@
-"""Random walks with a counter-based generator: a random number depends on a key and on its place alone."""
+"""Random walks with a counter-based generator: a random number depends on a key, a node and the walk from it alone."""
 
 from __future__ import annotations
 
@@ -51,9 +51,9 @@ def walk(
     nodes, walks, length = stops.shape
     for number in range(BLOCK * share, min(nodes * walks, BLOCK * share + BLOCK)):
         i, w = number // walks, number % walks
-        stream = mix64(U64(key[0] + mix64(U64(number))))
-        draw = 0
         v = starts[i]
+        stream = mix64(U64(key[0] + mix64(U64(v) * U64(walks) + U64(w))))
+        draw = 0
         stops[i, w, 0] = v
         for hop in range(1, length):
             begin, end = indptr[v], indptr[v + 1]

@@ -32,6 +32,8 @@ SURE = 2.0  # gamma: a node counts if its largest probability is above gamma / C
 
 
 class Consistency(Standard):
+    reads_unlabelled = True
+
     def check(self, network: Network) -> None:
         if not network.classifier.mixes_classes:
             raise ConfigError(
@@ -43,7 +45,7 @@ class Consistency(Standard):
         draws = [network.towers(batch.A_hat, batch.X) for _ in range(DRAWS)]  # of all nodes
         mixtures = [network.classifier(Z) for Z in draws]
         multilabel = batch.labels.ndim == 2
-        loss = network.classifier.penalty() / len(batch.labels)
+        loss = network.classifier.penalty() / batch.labelled
         for Z, mixture in zip(draws, mixtures, strict=True):
             loss = loss + cross_entropy(mixture[batch.rows], batch.labels, batch.weights) / DRAWS
             loss = loss + self.tower_losses(Z[batch.rows], batch) / DRAWS

@@ -29,7 +29,7 @@ class Paper(Recipe):
     def loss(self, network: Network, batch: Batch) -> Tensor:
         Z = network.towers(batch.A_hat, batch.X, batch.rows)
         loss = cross_entropy(network.classifier(Z), batch.labels, batch.weights)
-        loss = loss + network.classifier.penalty() / len(batch.labels)
+        loss = loss + network.classifier.penalty() / batch.labelled
         if self.config.intermediate:
             loss = loss + self.tower_losses(Z, batch)
         return loss

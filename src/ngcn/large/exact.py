@@ -1,0 +1,162 @@
+"""`Exact`: the outputs of all towers on a large graph, layer by layer, in blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from jaxtyping import Float
+from torch import Tensor
+
+from ngcn.files import atomic
+from ngcn.large.inputs import Inputs, sampled_kinds
+from ngcn.large.links import EVERYTHING, Links
+from ngcn.large.products import working_set
+from ngcn.large.rows import chunks
+from ngcn.nn import Network
+from ngcn.nn.graph_model import GraphModel
+from ngcn.ops import SampledPower
+
+MOST_KEPT = 0.25  # of the memory for what the second layers propagate; more of it goes to files
+
+
+@dataclass(frozen=True, eq=False)
+class Exact:
+    r"""Computes what :meth:`ngcn.Network.towers` returns, but for the last digits, in bounded memory.
+
+    The second layer of tower k at node i is :math:`\sum_j \hat{A}^k_{ij} H_j W` with :math:`H_j` the hidden units of
+    node j. :math:`H W` is computed for all nodes, as many columns at a time as fit into memory, and multiplied k times.
+
+    Args:
+        network: the network.
+        inputs: what it reads, see :func:`~ngcn.large.inputs_of`.
+        memory: the bytes that this process may use.
+        scratch: where to put files that take much space for a while; the system's folder if None.
+    """
+
+    network: Network
+    inputs: Inputs
+    memory: int
+    scratch: Path | None = None
+
+    def towers(self, nodes: np.ndarray) -> Float[Tensor, "nodes towers width"]:
+        """The outputs of all towers for these nodes."""
+        return torch.cat([Z for _, Z in self.stream(nodes)])
+
+    @torch.no_grad()
+    def stream(
+        self, nodes: np.ndarray, folder: Path | None = None
+    ) -> Iterator[tuple[slice, Float[Tensor, "rows towers width"]]]:
+        """The outputs for some of the nodes at a time, with their positions among them.
+
+        Args:
+            nodes: the nodes, ascending.
+            folder: where to keep what is computed before the first of them; what is there is not computed again.
+        """
+        self.network.eval()
+        kinds = sampled_kinds(self.network)
+        columns = sum(model.second(p).columns for _, model in kinds if model.hops for p in range(len(model.powers)))
+        if folder is None and 4 * len(nodes) * columns > MOST_KEPT * self.memory:
+            with TemporaryDirectory(prefix="ngcn-", dir=self.scratch) as scratch:
+                yield from self.stream(nodes, Path(scratch))
+            return
+        near, second = _Near(self.inputs.links, nodes), {}
+        for i, (_, model) in enumerate(kinds):
+            for p, k in enumerate(model.powers):
+                if model.hops and k:
+                    second[i, p] = [
+                        self._kept(i, p, columns, near, folder) for columns in self._slabs(model.second(p).columns)
+                    ]
+        width = self.inputs.X.shape[1] + columns + sum(model.towers for _, model in kinds) * self.network.classes
+        for start, stop in chunks(len(nodes), width):
+            blocks = []
+            for i, (_, model) in enumerate(kinds):
+                of_kind = {p: slabs for (kind, p), slabs in second.items() if kind == i}
+                blocks.append(self._outputs(i, model, nodes[start:stop], slice(start, stop), of_kind))
+            yield slice(start, stop), torch.cat(blocks, dim=1)
+
+    def _outputs(
+        self, i: int, model: GraphModel, nodes: np.ndarray, rows: slice, second: dict[int, list[np.ndarray]]
+    ) -> Tensor:
+        """The outputs of the towers of a kind for some nodes."""
+        powers = {k: self._power(i, model, k, nodes) for k in model.powers}
+        if not model.hops:
+            return model.sampled(powers)
+        blocks = []
+        for p, k in enumerate(model.powers):
+            H, layer = model.hidden(p, powers[k]), model.second(p)
+            if k:
+                M = torch.from_numpy(np.concatenate([slab[rows] for slab in second[p]], axis=1))
+                M = M if layer.narrows else layer.times(M)
+            else:
+                M = layer.times(H)
+            blocks.append(model.outputs(p, H if model.reads_own else None, M))
+        return torch.cat(blocks, dim=1)
+
+    def _slabs(self, columns: int) -> list[tuple[int, int]]:
+        """Ranges of columns that fit into memory twice: before a product, and after it."""
+        most = max(1, int(working_set(self.memory) * 0.8) // (8 * self.inputs.links.nodes))
+        return [(first, min(columns, first + most)) for first in range(0, columns, most)]
+
+    def _kept(self, i: int, p: int, columns: tuple[int, int], near: _Near, folder: Path | None) -> np.ndarray:
+        """Some columns of what reaches the nodes along the edges; from a file, if there is one."""
+        if folder is None:
+            return self._propagated(i, p, columns, near)[near.nodes]
+        path = folder / f"{i}-{p}-{columns[0]}-{columns[1]}.npy"
+        if not path.exists():
+            with atomic(path) as temporary, temporary.open("wb") as file:
+                np.save(file, self._propagated(i, p, columns, near)[near.nodes])
+        kept: np.ndarray = np.load(path, mmap_mode="r")
+        return kept
+
+    def _propagated(self, i: int, p: int, columns: tuple[int, int], near: _Near) -> np.ndarray:
+        r"""Some columns of :math:`\hat{A}^k H W`, or of :math:`\hat{A}^k H` if that is narrower, in the rows of the
+        nodes; others may be 0."""
+        links, (operator, model) = self.inputs.links, sampled_kinds(self.network)[i]
+        k, inner = model.powers[p], links.scales(operator)[0]
+        Y, other = (np.zeros((links.nodes, columns[1] - columns[0]), np.float32) for _ in range(2))
+        layer = model.second(p)
+        for start, stop in chunks(links.nodes, self.inputs.X.shape[1] + layer.weight.shape[0] * layer.weight.shape[1]):
+            rows = near.rows(k, start, stop)
+            H = model.hidden(p, self._power(i, model, k, rows))
+            HW = (layer.times(H) if layer.narrows else H)[:, slice(*columns)].numpy()
+            Y[rows] = HW if inner is None else HW * inner[rows, None]
+        for hop in reversed(range(k)):
+            links.multiply(operator, Y, wanted=near.mask(hop), out=other)
+            Y, other = other, Y
+            if hop and inner is not None:
+                Y *= inner[:, None]
+        return Y
+
+    def _power(self, i: int, model: GraphModel, k: int, nodes: np.ndarray) -> SampledPower:
+        X = torch.from_numpy(self.inputs.X[nodes]) if model.reads_own else None
+        return SampledPower(torch.from_numpy(self.inputs.kinds[i][k][nodes]), X)
+
+
+class _Near:
+    """The nodes within some hops of given ones: nothing else is computed."""
+
+    def __init__(self, links: Links, nodes: np.ndarray) -> None:
+        self.links, self.nodes = links, nodes
+        first = np.zeros(links.nodes, np.uint8)
+        first[nodes] = 1
+        self.masks = [first if 2 * len(nodes) < links.nodes else EVERYTHING]
+
+    def mask(self, hops: int) -> np.ndarray:
+        """1 for the nodes within so many hops; a single 1 if that is most of all nodes."""
+        while len(self.masks) <= hops:
+            last = self.masks[-1]
+            if last is not EVERYTHING:
+                reached = self.links.multiply("row", last.astype(np.float32)[:, None])[:, 0] > 0
+                last = reached.astype(np.uint8) if 2 * reached.sum() < len(reached) else EVERYTHING
+            self.masks.append(last)
+        return self.masks[hops]
+
+    def rows(self, hops: int, start: int, stop: int) -> np.ndarray:
+        """The nodes within so many hops, from number ``start`` to ``stop``."""
+        mask = self.mask(hops)
+        return np.arange(start, stop) if mask is EVERYTHING else start + np.flatnonzero(mask[start:stop])
