@@ -20,7 +20,16 @@ from tools import browser
 SITE = Path(__file__).parent.parent / "docs" / "_build" / "html"
 LOADED = {"script": "src", "link": "href", "img": "src", "iframe": "src", "source": "src", "object": "data"}
 SEARCHES = {"calibration": "guides/confidence", "missing values": "guides/missing-features", "Ray": "reference/api/Ray"}
-DRAWN = ("index", "get-started/picture", "method/index", "reference/api/NGCNClassifier", "guides/own-data")
+DRAWN = (
+    "index",
+    "get-started/picture",
+    "guides/own-data",
+    "gallery/why",
+    "method/index",
+    "reference/api/NGCNClassifier",
+    "reference/command-line",
+    "results/default",
+)
 
 
 class Page(HTMLParser):
