@@ -74,6 +74,7 @@ def same(built, folder: Path, scratch: Path, **how) -> None:
     there, dense = (X.toarray() if sp.issparse(X) else X for X in (built.features, expected.features))
     np.testing.assert_allclose(there, dense, rtol=1e-5, atol=1e-6)
     assert (built.edges, built.weighted, built.multilabel) == (expected.edges, expected.weighted, expected.multilabel)
+    assert list(built.columns) == list(expected.columns)
     assert (built.class_names, built.feature_names) == (expected.class_names, expected.feature_names)
 
 

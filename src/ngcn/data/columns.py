@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +18,7 @@ from ngcn.text import count
 
 NUMBERS = ("number", "boolean", "date", "time", "duration")  # kinds that become one feature
 KINDS = (*NUMBERS, "one-hot", "text", "ignored")
+STORED = {"name": str, "kind": set(KINDS), "format?": str, "words?": list[str], "idf?": [float]}  # schema of a column
 FEW, MANY_EACH, MOST_VALUES = 20, 10, 1000  # a text column is one-hot with few values, or with as many nodes of each
 WORDY = 3  # words in a cell, on average, that make a text column free text
 MOST_LISTED = 5
@@ -73,6 +74,23 @@ class Column:
         decimal, unit = self.format[:1], self.format[1:]
         known = {"number": decimal in cells.DECIMALS and unit in ("", *cells.UNITS), "date": self.format in cells.DATES}
         return known.get(self.kind, not self.format) and len(self.words) == len(self.idf) == len(set(self.words))
+
+
+def columns_to_json(columns: Sequence[Column]) -> list[dict[str, object]]:
+    """Columns as they are stored."""
+    return [{name: value for name, value in asdict(column).items() if value} for column in columns]
+
+
+def columns_from_json(stored: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
+    """Columns that fit :data:`STORED`, without what a newer version may know about them; a ValueError if their values
+    do not belong together."""
+    columns = []
+    for of in stored:
+        of_text = {name: tuple(of[name]) for name in ("words", "idf") if of.get(name)}
+        columns.append(Column(of["name"], of["kind"], of.get("format", ""), **of_text))
+        if not columns[-1].fits():
+            raise ValueError
+    return tuple(columns)
 
 
 class ColumnFacts(NamedTuple):

@@ -23,6 +23,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
+from ngcn.data.columns import STORED, Column, columns_from_json, columns_to_json
 from ngcn.data.npz import map_array
 from ngcn.errors import DatasetError, GraphError
 from ngcn.files import atomic, write_json
@@ -50,6 +51,7 @@ SCHEMA: Schema = {
     "class_names": list[str],
     "feature_names": int | list[str],
     "node_columns": int,
+    "columns?": [STORED],
     "fingerprint": str,
 }
 
@@ -149,6 +151,7 @@ def open_graph(folder: Path | str) -> StoredGraph:
     folder = Path(folder)
     try:
         meta = read_json(folder / META, SCHEMA)
+        columns = columns_from_json(meta.get("columns") or ())
     except OSError as error:
         raise DatasetError(f"{folder / META} cannot be read: {error.strerror}; is {folder} a graph?") from None
     except ValueError as error:
@@ -177,6 +180,7 @@ def open_graph(folder: Path | str) -> StoredGraph:
         feature_names=tuple(map(str, range(meta["features"]))) if numbered else tuple(meta["feature_names"]),
         name=meta["name"],
         node_columns=meta["node_columns"],
+        columns=columns,
         folder=folder,
         meta=meta,
     )
@@ -222,7 +226,9 @@ def store_graph(graph: Graph, folder: Path | str) -> StoredGraph:
         with atomic(folder / f"{name}.npy") as temporary, temporary.open("wb") as file:
             np.save(file, array)
     meta = {"name": graph.name, "nodes": graph.nodes, "edges": A.nnz // 2, "entries": A.nnz, "weighted": weighted}
-    write_meta(folder, meta, graph.features.shape[1], graph.class_names, graph.feature_names, graph.node_columns)
+    write_meta(
+        folder, meta, graph.features.shape[1], graph.class_names, graph.feature_names, graph.node_columns, graph.columns
+    )
     return open_graph(folder)
 
 
@@ -233,6 +239,7 @@ def write_meta(
     class_names: Sequence[str],
     feature_names: Sequence[str],
     node_columns: int,
+    columns: Sequence[Column] = (),
 ) -> None:
     """Write ``meta.json``, which makes a folder of arrays a graph."""
     names = list(feature_names)
@@ -248,6 +255,7 @@ def write_meta(
         "class_names": list(class_names),
         "feature_names": features if numbered else names,
         "node_columns": node_columns,
+        "columns": columns_to_json(columns),
         "fingerprint": _fingerprint(folder),
     }
     write_json(folder / META, meta)

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ngcn.config import Config
-from ngcn.data.columns import KINDS, Column
+from ngcn.data.columns import STORED, Column, columns_from_json, columns_to_json
 from ngcn.errors import ModelError, RunError
 from ngcn.files import write_json
 from ngcn.graph import Graph, Schema
@@ -37,9 +37,7 @@ SCHEMA: JSONSchema = {
         "missing?": {"propagate", "mean", "error"},
     },
     "node_columns?": int,
-    "columns?": [
-        {"name": str, "kind": set(KINDS), "format?": str, "words?": list[str], "idf?": [float]},
-    ],
+    "columns?": [STORED],
     "node_ids?": int | list[str],
 }
 
@@ -107,7 +105,7 @@ class Card:
             values["feature_names"] = len(numbered)
         if self.node_ids is None:
             del values["node_ids"]
-        values["columns"] = [{k: v for k, v in column.items() if v} for column in values["columns"]]
+        values["columns"] = columns_to_json(self.columns)
         given = {name: value for name, value in self.preparation._asdict().items() if value is not None}
         values["preparation"] = {k: v.tolist() if isinstance(v, np.ndarray) else v for k, v in given.items()}
         write_json(path, values)
@@ -135,7 +133,7 @@ class Card:
             }
             if isinstance(values.get("node_ids"), list):
                 values["node_ids"] = tuple(values["node_ids"])
-            values["columns"] = tuple(map(_column, values.get("columns") or ()))
+            values["columns"] = columns_from_json(values.get("columns") or ())
             card = cls(**values)
             ids = card.nodes if card.node_ids is None else card.node_ids
             if card.nodes != (ids if isinstance(ids, int) else len(ids)):
@@ -154,15 +152,6 @@ class Card:
 def _preparation(stored: dict[str, Any]) -> Preparation:
     arrays = {name: np.array(stored[name], np.float32) for name in ARRAYS if stored.get(name) is not None}
     return Preparation(**{**stored, **dict.fromkeys(ARRAYS), **arrays})
-
-
-def _column(stored: dict[str, Any]) -> Column:
-    """The column, without what a newer version may know about it."""
-    of_text = {name: tuple(stored[name]) for name in ("words", "idf") if stored.get(name)}
-    column = Column(stored["name"], stored["kind"], stored.get("format", ""), **of_text)
-    if not column.fits():
-        raise ValueError
-    return column
 
 
 def _ids(graph: Graph) -> tuple[str, ...] | int | None:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from ngcn import checks
-from ngcn.data.columns import announce
+from ngcn.data.columns import Column, announce
 from ngcn.data.feature_columns import plan_columns
 from ngcn.data.large_table import LargeTable
 from ngcn.data.node_edge_tables import end_columns, special_columns, warn_about_weights
@@ -93,11 +93,12 @@ def build(
     feature_files = None if feature_table is None else LargeTable(feature_table)
     of_features = ([feature_file] if feature_file else []) + (feature_files.files if feature_files else [])
     whole = digest(of_edges, half, of_files(of_features))
+    work = Work(out, on_progress)
     if is_stored(out):
         if _built_from(out) == whole:
+            work.clean()
             return open_graph(out)
         raise DatasetError(f"{out} holds a graph that was built from something else; delete it, or use another folder.")
-    work = Work(out, on_progress)
     if out.is_dir() and not work.folder.exists() and any(out.iterdir()):
         raise DatasetError(f"{out} holds other files; use another folder.")
     node_table = _node_table(node_files, how)
@@ -120,7 +121,7 @@ def build(
         sizes |= {"edges": written["entries"] // 2, "entries": written["entries"]}
         columns = len(node_table.names(read["values"]))
         names = list(map(str, range(names))) if isinstance(names, int) else names
-        write_meta(out, sizes, len(names), read["classes"], names, columns)
+        write_meta(out, sizes, len(names), read["classes"], names, columns, node_table.plan)
         work.clean()
     return open_graph(out)
 
@@ -157,6 +158,7 @@ def _node_table(table: LargeTable, how: dict[str, Any]) -> NodeTable:
     plan = plan_columns(head, list(special.values()), how["one_hot"], ())
     announce(head, [column for column in plan if column.name not in how["one_hot"]])
     if text := [column.name for column in plan if column.kind == "text"]:
+        plan = [Column(column.name, "ignored") if column.kind == "text" else column for column in plan]
         log.warning(f"{head.name}: free text is not used in a graph on disk: {', '.join(text)} is ignored.")
     return NodeTable(table, special, plan, how["multilabel"])
 

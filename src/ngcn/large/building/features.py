@@ -19,10 +19,10 @@ from ngcn.data.columns import numbers
 from ngcn.data.feature_columns import NO_NODE
 from ngcn.data.large_table import LargeTable
 from ngcn.data.node_edge_tables import id_column
+from ngcn.data.npz import map_array
 from ngcn.data.parts import log
 from ngcn.data.table import Table
 from ngcn.errors import DatasetError
-from ngcn.files import open_regular
 from ngcn.graph import HOPS, IDENTITY_NODES, structural_names
 from ngcn.large.building.buckets import Buckets, Entries
 from ngcn.large.building.ids import Ids
@@ -115,9 +115,8 @@ def _nothing(nodes: int, width: int) -> Iterator[np.ndarray]:
 def _matrix(path: Path, nodes: int) -> np.ndarray:
     """A dense matrix as a memory map."""
     try:
-        open_regular(path).close()
-        matrix: np.ndarray = np.load(path, mmap_mode="r")
-    except (OSError, ValueError, SyntaxError, TypeError, EOFError) as error:
+        matrix = map_array(path)
+    except (OSError, ValueError) as error:
         raise DatasetError(f"{path} is no matrix in the format .npy or .npz ({error}).") from None
     if matrix.ndim != 2 or matrix.dtype.kind not in "biuf":
         raise DatasetError(f"{path} should be a matrix of numbers, but has shape {matrix.shape}, type {matrix.dtype}.")

@@ -85,7 +85,8 @@ class Work:
             path.replace(self.out / path.name)
 
     def clean(self) -> None:
-        shutil.rmtree(self.folder)
+        """Delete what only the build needed."""
+        shutil.rmtree(self.folder, ignore_errors=True)
 
     def check_space(self, needed: int) -> None:
         """Raise an error if the disk lacks this many bytes."""
