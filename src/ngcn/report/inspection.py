@@ -18,10 +18,12 @@ from ngcn.data.files import read, without_edges
 from ngcn.data.parts import UNKNOWN, Parts, log
 from ngcn.errors import NGCNError
 from ngcn.files import user_path, write_text
-from ngcn.graph import Facts, Graph, facts, for_training, is_stored, load_dataset, missing_per_column
+from ngcn.graph import Facts, Graph, facts, for_training, is_stored, missing_per_column
+from ngcn.large import needs_build
 from ngcn.model import prepare
 from ngcn.report.page import render
 from ngcn.report.suggestions import Suggestion, explicit, suggestions
+from ngcn.runs import load_graph
 from ngcn.version import __version__
 
 PREPARED = {
@@ -140,8 +142,9 @@ def _load(config: Config, problems: list[str]) -> tuple[Parts | None, Graph | No
     how: dict[str, Any] = {"split": config.split, "seed": config.seed}
     parts = graph = None
     with _noting(problems):
-        if is_path(config.dataset) and is_stored(user_path(config.dataset)):
-            return None, load_dataset(config.dataset, **how, **files)
+        stored = is_path(config.dataset) and is_stored(user_path(config.dataset))
+        if stored or needs_build(config.dataset, **files):  # too large for memory: training uses the same folder
+            return None, load_graph(config)
         parts = read(config.dataset, **files)
     if parts is None:
         with _noting(problems), _captured():
