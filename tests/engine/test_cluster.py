@@ -12,7 +12,7 @@ import pytest
 
 from ngcn.engine import Ray
 from ngcn.engine import cluster as module
-from ngcn.engine.cluster import Node, check_nodes
+from ngcn.engine.nodes import Node, check_nodes
 from ngcn.errors import ConfigError, EngineError
 from ngcn.version import __version__
 

@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cli.conftest import Process, start  # noqa: F401
+from cli.conftest import Process, ngcn, start  # noqa: F401
 from cli.test_interrupt import contents, wait_for
 from large.conftest import random_graph
 from training.conftest import crowds
+from training.test_sampled_training import SMALL, communities
 
 from ngcn import Config, Ray, train_seeds
 from ngcn.graph import store_graph
@@ -100,6 +101,35 @@ def test_a_machine_is_lost_while_seeds_are_trained(machines, tmp_path):
     train_seeds(crowds(), config, tmp_path / "here", threads=1)
     assert 0 < lost[0] < 4 * 600
     assert contents(tmp_path / "there") == contents(tmp_path / "here")
+
+
+def test_a_machine_is_lost_during_sampled_training(machines, tmp_path):
+    graph = store_graph(communities(), tmp_path / "graph")
+    config = Config(model="ngcn", powers=2, steps=12, patience=None, **SMALL)
+    lost: list[float] = []
+
+    def on_progress(board: np.ndarray) -> None:
+        if board[0, 0] >= 3 and not lost:
+            lost.append(board[0, 0])
+            kill()
+
+    with another(machines) as kill:
+        train_seeds(graph, config, tmp_path / "two", engine=Ray(machines.address), on_progress=on_progress)
+    train_seeds(graph, config, tmp_path / "one", engine=Ray(machines.address))
+    assert 3 <= lost[0] < 12
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+def test_commands_on_a_graph_on_disk(machines, tmp_path, ngcn):  # noqa: F811
+    on = ("--engine", "ray", "--address", machines.address)
+    store_graph(communities(), tmp_path / "graph")
+    assert ngcn("train", "graph", "--batch", "sampled", "--steps", "4", "--out", "run", *on).exit_code == 0
+    assert ngcn("evaluate", "run", *on).exit_code == 0
+    for out, engine in (("here.csv", ()), ("there.csv", on)):
+        assert ngcn("predict", "run", "--all", "--out", out, *engine).exit_code == 0
+    assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
+    result = ngcn("evaluate", "run", "cora", *on)
+    assert result.exit_code == 2
 
 
 TRAIN = ("train", "cora", "--model", "gcn", "--steps", "800", "--patience", "700", "--seeds", "2")

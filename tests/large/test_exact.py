@@ -1,5 +1,8 @@
 """The outputs of towers in blocks are those of the whole graph."""
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
@@ -71,3 +74,19 @@ def test_folded_weights_take_inputs_that_are_not_scaled():
         assert not torch.allclose(Exact(model.network, inputs, 10**9).towers(ROWS), expected, atol=1e-2)
         scaled.fold(model.network)
         torch.testing.assert_close(Exact(model.network, inputs, 10**9).towers(ROWS), expected, atol=2e-5, rtol=1e-4)
+
+
+class Elsewhere:
+    """Runs tasks as another process does."""
+
+    def run(self, tasks):
+        return (pickle.loads(packed)() for packed in [pickle.dumps(task) for task in tasks])
+
+
+@pytest.mark.parametrize("rows", [np.arange(60), ROWS], ids=["all", "some"])
+def test_tasks_for_other_processes_do_not_change_bits(graph, tmp_path, rows):
+    model, stored = untrained("mixed", graph), store_graph(graph, tmp_path / "graph")
+    here = exact_of(model, stored)
+    there = replace(here, executor=Elsewhere(), scratch=tmp_path)
+    assert torch.equal(there.towers(rows), here.towers(rows))
+    assert [path.name for path in tmp_path.iterdir()] == ["graph"]

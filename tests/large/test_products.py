@@ -94,6 +94,9 @@ def test_tasks_run_in_other_processes_in_any_order(graph, tmp_path, in_pieces):
     found = powers_of(*arguments, folder=tmp_path / "products", **how, **in_pieces)[2]
     np.testing.assert_array_equal(found[0:60], powers_of(*arguments)[2][0:60])
     assert done[-1][0] == done[-1][1] == len(done)
+    packed = pickle.dumps(found)
+    assert packed.count(b".npy") == len(done) // 2  # paths, no content
+    np.testing.assert_array_equal(pickle.loads(packed)[0:60], found[0:60])
 
 
 def test_other_products_and_damage_are_errors(graph, tmp_path):

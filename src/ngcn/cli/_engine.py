@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -10,7 +13,9 @@ from ngcn.checks import choice
 from ngcn.errors import ConfigError
 
 if TYPE_CHECKING:
-    from ngcn.engine import Ray
+    from ngcn.engine import Executor, Ray
+    from ngcn.graph import Graph
+    from ngcn.runs import Run
 
 _PANEL = {"rich_help_panel": "Cluster", "show_default": False}
 EngineOption = Annotated[
@@ -33,7 +38,13 @@ AddressOption = Annotated[
     ),
 ]
 WorkersOption = Annotated[
-    int | None, typer.Option("--workers", min=1, help="Processes on the cluster [dim](one per core)[/dim].", **_PANEL)
+    int | None,
+    typer.Option(
+        "--workers",
+        min=1,
+        help="Processes on the cluster [dim](one per core; for a graph on disk, one per machine)[/dim].",
+        **_PANEL,
+    ),
 ]
 
 
@@ -52,3 +63,21 @@ def engine_of(engine: str, address: str | None, workers: int | None, **local: ob
     cluster = Ray(address, workers)
     cluster.check()
     return cluster
+
+
+@contextmanager
+def executor_of(engine: Ray | None, run: Run, graph: Graph, *folders: Path) -> Iterator[Executor | None]:
+    """What computes the predictions of a graph on disk on a cluster, whose machines must see these folders; None for
+    this machine."""
+    from ngcn.graph import StoredGraph
+
+    if engine is None:
+        yield None
+    elif isinstance(graph, StoredGraph) and run.model().is_large(graph):
+        with engine.connected(graph.folder, *folders) as cluster:
+            yield cluster
+    else:
+        raise ConfigError(
+            f"{graph.name} is computed at once, on this machine; `engine=ray` is for large graphs on disk, see `ngcn "
+            "build --help`."
+        )

@@ -10,6 +10,7 @@ import typer
 from rich.table import Table
 
 from ngcn.cli import _screen
+from ngcn.cli._engine import AddressOption, EngineOption, WorkersOption, engine_of, executor_of
 from ngcn.cli._errors import check_run
 from ngcn.config import Config
 from ngcn.data.catalog import check_exists
@@ -30,6 +31,9 @@ def evaluate(
     graph: Annotated[str | None, typer.Argument(metavar="[GRAPH]", help="Another graph, with labels.")] = None,
     edges: Edges = None,
     feature_table: FeatureTable = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
+    workers: WorkersOption = None,
 ) -> None:
     """Compute the scores of a run again and compare them with the stored ones; or evaluate it on another graph.
 
@@ -38,6 +42,7 @@ def evaluate(
     Example: [bold]ngcn evaluate runs/cora-mixed[/bold]
     """
     check_run(run)
+    cluster = engine_of(engine, address, workers)
     if graph:
         check_exists(graph)
     with _screen.busy("Loading"):
@@ -46,10 +51,11 @@ def evaluate(
         opened = Run.open(run)
     console = _screen.Console(soft_wrap=True)
     known = graph_of(opened, graph, edges, feature_table)
-    if graph is None:
-        _evaluate_again(opened, known, console)
-    else:
-        _evaluate_new(opened, known, graph, console)
+    with executor_of(cluster, opened, known) as opened.executor:
+        if graph is None:
+            _evaluate_again(opened, known, console)
+        else:
+            _evaluate_new(opened, known, graph, console)
 
 
 def graph_of(run: Run, path: str | None, edges: str | None, feature_table: str | None) -> Graph:

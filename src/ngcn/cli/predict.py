@@ -11,6 +11,7 @@ import typer
 
 from ngcn import checks
 from ngcn.cli import _screen
+from ngcn.cli._engine import AddressOption, EngineOption, WorkersOption, engine_of, executor_of
 from ngcn.cli._errors import check_place, check_run
 from ngcn.cli.evaluate import GRAPH, Edges, FeatureTable, graph_of
 from ngcn.data.catalog import check_exists
@@ -45,6 +46,9 @@ def predict(
     coverage: Annotated[float | None, typer.Option(help=_COVERAGE)] = None,
     edges: Edges = None,
     feature_table: FeatureTable = None,
+    engine: EngineOption = "local",
+    address: AddressOption = None,
+    workers: WorkersOption = None,
 ) -> None:
     """Predict the nodes without a label with the best seed of a run, and write them to a file.
 
@@ -61,6 +65,7 @@ def predict(
     Example: [bold]ngcn predict runs/cora-mixed --all --out predictions.csv[/bold]
     """
     check_run(run)
+    cluster = engine_of(engine, address, workers)
     if only_new and (everything or not graph):
         raise ConfigError("--only-new predicts the new nodes of a GRAPH; name it, and leave --all out.")
     check_table(out)
@@ -83,9 +88,10 @@ def predict(
                 raise GraphError(f"All nodes of {graph} are in the graph that {run} was trained on; none is new.")
         how: dict[str, Any] = {"nodes": nodes, "threshold": threshold, "coverage": coverage}
         size, written = 0.0, 0
-        for table in _tables(model, known, out, how, say):
-            written += len(table)
-            size += 0 if coverage is None else float((table["set"].str.count(r"\|") + 1).sum())
+        with executor_of(cluster, opened, known, out.absolute().parent) as model.executor:
+            for table in _tables(model, known, out, how, say):
+                written += len(table)
+                size += 0 if coverage is None else float((table["set"].str.count(r"\|") + 1).sum())
     if coverage is not None:
         _note_coverage(size / written, coverage, len(model.network.calibration.conformal))
     _screen.note(f"{written} predictions of seed {opened.best_seed} in {out}")

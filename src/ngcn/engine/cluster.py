@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import pickle
-import platform
 import signal
 import socket
 import sys
@@ -17,14 +16,14 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
-from uuid import uuid4
+from typing import Any, TypeVar
 
+from ngcn.engine.nodes import ask, check_nodes
 from ngcn.errors import EngineError, NGCNError
 from ngcn.text import count
-from ngcn.version import __version__
 
 T = TypeVar("T")
 RETRIES = 5  # of a task whose worker or machine is lost
@@ -33,15 +32,6 @@ ANSWER_SECONDS = 10.0  # of a head node
 STOP_SECONDS = 10.0  # for workers to write a last checkpoint after Ctrl-C
 OBJECT_STORE = 200 << 20  # bytes; nothing large passes through it
 Poll = Callable[[], None]
-
-
-class Node(NamedTuple):
-    """What a machine of the cluster says about itself."""
-
-    name: str
-    python: str
-    ngcn: str | None
-    unseen: list[str]  # the folders that it does not see
 
 
 @dataclass(frozen=True)
@@ -97,7 +87,7 @@ class Ray:
                 self._connect(ray)
         try:
             nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-            found = _ask(ray, nodes, folders)
+            found = ask(ray, nodes, folders)
             check_nodes(list(found.values()))
             cores = [int(node["Resources"]["CPU"]) for node in nodes if node["NodeID"] in found]
             with redirect_stdout(sys.stderr):  # Ray prints there that it has lost a worker
@@ -169,6 +159,12 @@ class Cluster:
     threads: int
     poll: Poll
 
+    def share(self, value: T) -> Callable[[], T]:
+        """Send a value once to each machine. Tasks get it by calling what is returned; a worker keeps the last two."""
+        import ray
+
+        return Shared(ray.put(ray.cloudpickle.dumps(value)))  # in bytes: arrays of Ray are read-only
+
     def run(self, tasks: Sequence[Callable[[], T]]) -> Iterator[T]:
         """Run tasks in any order, and yield what they return. An exception of a task is raised here."""
         import ray
@@ -176,78 +172,18 @@ class Cluster:
         how = {"num_cpus": self.threads, "max_retries": RETRIES, "scheduling_strategy": "SPREAD"}
         do: Any = ray.remote(_do).options(**how)
         of_ngcn = {name: value for name, value in os.environ.items() if name.startswith("NGCN_")}
-        # Sent once, as tasks share what is large in them, such as a graph; in bytes: arrays of Ray are read-only
-        plan = ray.put(ray.cloudpickle.dumps((list(tasks), of_ngcn)))
+        plan = self.share(list(tasks))  # once, as tasks may have something large in common, such as a graph
         waiting, running = deque(range(len(tasks))), list[Any]()
         try:
             while waiting or running:
                 while waiting and len(running) < self.workers:
-                    running.append(do.remote([plan], waiting.popleft(), self.threads))
+                    running.append(do.remote(plan, waiting.popleft(), self.threads, of_ngcn))
                 done, running = ray.wait(running, timeout=POLL_SECONDS)
                 self.poll()
                 for ref in done:
                     yield _result(ray, ref)
         finally:
             _cancel(ray, running)
-
-
-def check_nodes(nodes: Sequence[Node]) -> None:
-    """Raise an error if a machine has another version of ngcn or Python, or does not see the storage."""
-    python = platform.python_version()
-    for node in nodes:
-        if node.python.split(".")[:2] != python.split(".")[:2]:
-            raise EngineError(f"{node.name} runs Python {node.python}, and this process {python}; use one version.")
-        if node.ngcn != __version__:
-            has = f"has ngcn {node.ngcn}" if node.ngcn else "lacks ngcn"
-            raise EngineError(f"{node.name} {has}; install ngcn {__version__} there, as on this machine.")
-        if node.unseen:
-            raise EngineError(
-                f"{node.name} does not see {node.unseen[0]}; put the graph and the results on storage that all "
-                "machines mount at the same path."
-            )
-
-
-def _ask(ray: Any, nodes: Sequence[dict[str, Any]], folders: Sequence[Path | str]) -> dict[str, Node]:
-    """Ask every machine at once. Leaves out those that have been lost, which Ray may list for some time."""
-    from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
-
-    def answer(name: str, files: list[str]) -> Any:
-        """Pickled with its code, as it is nested: ngcn may be missing there."""
-        import platform
-        from contextlib import suppress
-        from pathlib import Path
-
-        found: str | None = None
-        with suppress(ImportError):
-            from ngcn.version import __version__ as found
-        unseen = [str(Path(file).parent) for file in files if not Path(file).exists()]
-        return name, platform.python_version(), found, unseen
-
-    with _tokens(folders) as files:
-        asked = {
-            node["NodeID"]: ray.remote(answer)
-            .options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
-            .remote(f"{node['NodeManagerHostname']} ({node['NodeManagerAddress']})", files)
-            for node in nodes
-        }
-        found = {}
-        for name, ref in asked.items():
-            with suppress(ray.exceptions.TaskUnschedulableError, ray.exceptions.NodeDiedError):
-                found[name] = Node(*ray.get(ref))
-        return found
-
-
-@contextmanager
-def _tokens(folders: Sequence[Path | str]) -> Iterator[list[str]]:
-    """A new file in each of the folders: another machine may have a folder of the same name."""
-    files = [Path(folder).absolute() / f".ngcn-{uuid4().hex}" for folder in folders]
-    try:
-        for file in files:
-            file.touch()
-        yield list(map(str, files))
-    finally:
-        for file in files:
-            file.unlink(missing_ok=True)
 
 
 @contextmanager
@@ -261,22 +197,30 @@ def _same_signals() -> Iterator[None]:
             signal.signal(signal.SIGTERM, handler)
 
 
-_received: dict[str, Any] = {}  # the plan that this process has last taken a task from, by its id
+@dataclass(frozen=True)
+class Shared:
+    """A value in Ray's object store."""
+
+    ref: Any
+
+    def __call__(self) -> Any:
+        return _received(self)
 
 
-def _do(plan: list[Any], number: int, threads: int) -> Any:
-    """In a worker: the task with this number."""
+@lru_cache(maxsize=2)  # the tasks of a run, and something that they share with those of other runs
+def _received(shared: Shared) -> Any:
     import ray
+
+    return pickle.loads(ray.get(shared.ref))
+
+
+def _do(plan: Callable[[], Sequence[Callable[[], T]]], number: int, threads: int, of_ngcn: dict[str, str]) -> T:
+    """In a worker: the task with this number."""
     import torch
 
     torch.set_num_threads(threads)
-    (ref,) = plan
-    if ref.hex() not in _received:
-        _received.clear()
-        tasks, of_ngcn = pickle.loads(ray.get(ref))
-        os.environ.update(of_ngcn)
-        _received[ref.hex()] = tasks
-    return _received[ref.hex()][number]()
+    os.environ.update(of_ngcn)
+    return plan()[number]()
 
 
 def _result(ray: Any, ref: Any) -> Any:

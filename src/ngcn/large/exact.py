@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -12,6 +13,7 @@ import torch
 from jaxtyping import Float
 from torch import Tensor
 
+from ngcn.engine import Executor
 from ngcn.files import atomic
 from ngcn.large.inputs import Inputs, sampled_kinds
 from ngcn.large.links import EVERYTHING, Links
@@ -36,12 +38,15 @@ class Exact:
         inputs: what it reads, see :func:`~ngcn.large.inputs_of`.
         memory: the bytes that this process may use.
         scratch: where to put files that take much space for a while; the system's folder if None.
+        executor: computes what the second layers propagate, in files, which its processes must see; this process if
+            None.
     """
 
     network: Network
     inputs: Inputs
     memory: int
     scratch: Path | None = None
+    executor: Executor | None = None
 
     def towers(self, nodes: np.ndarray) -> Float[Tensor, "nodes towers width"]:
         """The outputs of all towers for these nodes."""
@@ -60,17 +65,23 @@ class Exact:
         self.network.eval()
         kinds = sampled_kinds(self.network)
         columns = sum(model.second(p).columns for _, model in kinds if model.hops for p in range(len(model.powers)))
-        if folder is None and 4 * len(nodes) * columns > MOST_KEPT * self.memory:
+        if folder is None and (self.executor or 4 * len(nodes) * columns > MOST_KEPT * self.memory):
             with TemporaryDirectory(prefix="ngcn-", dir=self.scratch) as scratch:
                 yield from self.stream(nodes, Path(scratch))
             return
-        near, second = _Near(self.inputs.links, nodes), {}
-        for i, (_, model) in enumerate(kinds):
-            for p, k in enumerate(model.powers):
-                if model.hops and k:
-                    second[i, p] = [
-                        self._kept(i, p, columns, near, folder) for columns in self._slabs(model.second(p).columns)
-                    ]
+        near = _Near(self.inputs.links, nodes)
+        slabs = {
+            (i, p): self._slabs(model.second(p).columns)
+            for i, (_, model) in enumerate(kinds)
+            for p, k in enumerate(model.powers)
+            if model.hops and k
+        }
+        if self.executor and folder:
+            keep = replace(self, executor=None)._keep
+            tasks = [partial(keep, i, p, of, near, folder) for (i, p), each in slabs.items() for of in each]
+            for _ in self.executor.run(tasks):
+                pass
+        second = {(i, p): [self._kept(i, p, of, near, folder) for of in each] for (i, p), each in slabs.items()}
         width = self.inputs.X.shape[1] + columns + sum(model.towers for _, model in kinds) * self.network.classes
         for start, stop in chunks(len(nodes), width):
             blocks = []
@@ -106,12 +117,17 @@ class Exact:
         """Some columns of what reaches the nodes along the edges; from a file, if there is one."""
         if folder is None:
             return self._propagated(i, p, columns, near)[near.nodes]
+        kept: np.ndarray = np.load(self._keep(i, p, columns, near, folder), mmap_mode="r")
+        return kept
+
+    @torch.no_grad()
+    def _keep(self, i: int, p: int, columns: tuple[int, int], near: _Near, folder: Path) -> Path:
+        """The file with them."""
         path = folder / f"{i}-{p}-{columns[0]}-{columns[1]}.npy"
         if not path.exists():
             with atomic(path) as temporary, temporary.open("wb") as file:
                 np.save(file, self._propagated(i, p, columns, near)[near.nodes])
-        kept: np.ndarray = np.load(path, mmap_mode="r")
-        return kept
+        return path
 
     def _propagated(self, i: int, p: int, columns: tuple[int, int], near: _Near) -> np.ndarray:
         r"""Some columns of :math:`\hat{A}^k H W`, or of :math:`\hat{A}^k H` if that is narrower, in the rows of the
@@ -150,7 +166,7 @@ class _Near:
         """1 for the nodes within so many hops; a single 1 if that is most of all nodes."""
         while len(self.masks) <= hops:
             last = self.masks[-1]
-            if last is not EVERYTHING:
+            if len(last) > 1:
                 reached = self.links.multiply("row", last.astype(np.float32)[:, None])[:, 0] > 0
                 last = reached.astype(np.uint8) if 2 * reached.sum() < len(reached) else EVERYTHING
             self.masks.append(last)
@@ -159,4 +175,4 @@ class _Near:
     def rows(self, hops: int, start: int, stop: int) -> np.ndarray:
         """The nodes within so many hops, from number ``start`` to ``stop``."""
         mask = self.mask(hops)
-        return np.arange(start, stop) if mask is EVERYTHING else start + np.flatnonzero(mask[start:stop])
+        return np.arange(start, stop) if len(mask) == 1 else start + np.flatnonzero(mask[start:stop])

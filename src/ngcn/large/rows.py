@@ -67,6 +67,12 @@ class Slabs:
     def __len__(self) -> int:
         return self.shape[0]
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if all(isinstance(block, np.memmap) for blocks in self.pieces for block in blocks):
+            files = [[str(getattr(block, "filename", "")) for block in blocks] for blocks in self.pieces]
+            return _open_slabs, (files,)  # a memory map would be pickled as its content
+        return Slabs, (self.pieces,)
+
     def __getitem__(self, rows: slice | np.ndarray) -> np.ndarray:
         """Some rows, in float32."""
         if isinstance(rows, slice):
@@ -138,3 +144,7 @@ def _rows(matrix: sp.csr_array, rows: slice | np.ndarray) -> sp.csr_array:
 
 def _open(folder: Path, preparation: Any) -> Prepared:
     return Prepared(open_graph(folder), preparation)
+
+
+def _open_slabs(files: Sequence[Sequence[str]]) -> Slabs:
+    return Slabs([[np.load(file, mmap_mode="r") for file in row] for row in files])

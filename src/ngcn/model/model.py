@@ -18,6 +18,7 @@ from torch import Tensor
 from ngcn import checks
 from ngcn.config import FILE_SETTINGS, STRUCTURE, Config
 from ngcn.data.catalog import is_path
+from ngcn.engine import Executor
 from ngcn.errors import GraphError, ModelError, RunError
 from ngcn.files import atomic, read_bytes, write_text
 from ngcn.graph import Graph, load_for_model, need_graph
@@ -46,6 +47,10 @@ class Model:
         config: the settings it was trained with.
         card: what it knows about the graph it was trained on.
 
+    Attributes:
+        executor: computes the predictions of graphs on disk, such as ``Ray().connected(graph.folder)``; this process if
+            None.
+
     Example:
         >>> from ngcn import Config, load_dataset, train
         >>> cora = load_dataset("cora")
@@ -62,6 +67,7 @@ class Model:
     def __init__(self, network: Network, config: Config, card: Card) -> None:
         self.config, self.card = config, card
         self._network = network
+        self.executor: Executor | None = None
 
     @classmethod
     def build(cls, card: Card, config: Config, network: Network | None = None) -> Model:
@@ -131,9 +137,9 @@ class Model:
     def exact(self, graph: Graph, on_progress: Progress | None = None) -> Exact:
         """What computes the outputs of all towers on a large graph, in bounded memory; see
         :class:`~ngcn.large.Exact`."""
-        memory = working_memory(self.config)
-        inputs = inputs_of(self.network, graph, self.card.preparation, memory=memory, on_progress=on_progress)
-        return Exact(self.network, inputs, memory, scratch=graph.folder if isinstance(graph, StoredGraph) else None)
+        how: dict[str, Any] = {"memory": working_memory(self.config), "executor": self.executor}
+        inputs = inputs_of(self.network, graph, self.card.preparation, **how, on_progress=on_progress)
+        return Exact(self.network, inputs, **how, scratch=graph.folder if isinstance(graph, StoredGraph) else None)
 
     @torch.no_grad()
     def logits(self, graph: Graph, rows: np.ndarray | None = None, *, directed: bool = False) -> Tensor:

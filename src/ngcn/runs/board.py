@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import shutil
+import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
 import numpy as np
 
 from ngcn.runs.run import Run
+from ngcn.runs.signals import Signals
 
+POLL_SECONDS = 0.1
 SECONDS = 0.05  # between two notes of a process, and between two looks at the file
 
 
@@ -68,3 +72,32 @@ class Board:
             except FileNotFoundError:
                 self._stopped = True
         return self._stopped
+
+    @contextmanager
+    def watched(self, signals: Signals, on_progress: Callable[[np.ndarray], None] | None) -> Iterator[None]:
+        """Meanwhile, in a thread: report what is on the board, and stop training after a signal.
+
+        An exception of ``on_progress`` stops it too, and is raised here.
+        """
+        over = threading.Event()
+
+        def watch() -> None:
+            try:
+                ended = False
+                while not ended:
+                    ended = over.wait(POLL_SECONDS)
+                    if signals.signum is not None:
+                        self.stop()
+                    if on_progress:
+                        on_progress(self.read())
+            except Exception:
+                self.stop()
+                raise
+
+        with ThreadPoolExecutor(1) as thread:
+            watching = thread.submit(watch)
+            try:
+                yield
+            finally:
+                over.set()
+                watching.result()

@@ -29,6 +29,7 @@ from typing import Any
 from ngcn import checks
 from ngcn.config import FILE_SETTINGS, Config
 from ngcn.data.catalog import DATASETS, is_path
+from ngcn.engine import Executor
 from ngcn.errors import DatasetError, GraphError, RunError
 from ngcn.files import atomic, lock, read_bytes, remove_leftovers, write_json, write_text
 from ngcn.graph import Graph, load_dataset, need_graph, quietly
@@ -83,6 +84,7 @@ class Run:
         self._made: list[Path] = []  # the folder and its parents, where they were missing
         self._lock: int | None = None  # a descriptor, while seeds are trained
         self._scores: dict[int, dict[str, Any]] = {}
+        self.executor: Executor | None = None  # of its models
 
     @property
     def seeds(self) -> range:
@@ -254,7 +256,9 @@ class Run:
         """The trained model of a seed; of the best seed if None."""
         seed = self.best_seed if seed is None else seed
         path, checksum = self.seed_folder(seed) / "weights.safetensors", self.scores(seed).get("weights_sha256")
-        return Model.read_weights(path, self.card, self.config, network=self.network, checksum=checksum)
+        model = Model.read_weights(path, self.card, self.config, network=self.network, checksum=checksum)
+        model.executor = self.executor
+        return model
 
     def graph(self) -> Graph:
         """The graph that the run was trained on, loaded again; an error if it is missing or has changed."""

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import os
-import threading
-from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
@@ -17,20 +16,18 @@ import torch
 from ngcn import checks, registry
 from ngcn.config import Config, need_config
 from ngcn.data.parts import log
-from ngcn.engine import Executor, Local, Processes, Ray
+from ngcn.engine import Cluster, Executor, Local, Processes, Ray
 from ngcn.errors import ConfigError, EngineError, GraphError, RunError
-from ngcn.graph import Graph, need_graph
+from ngcn.graph import Graph, StoredGraph, need_graph
 from ngcn.nn import Network
 from ngcn.ops.threads import threads_as_before
 from ngcn.runs.board import Board
 from ngcn.runs.logs import check_log, logging_to
 from ngcn.runs.run import Run, default_folder
-from ngcn.runs.signals import Interrupted, Signals
+from ngcn.runs.signals import Interrupted
 from ngcn.text import shown
 from ngcn.training import Result, Step, fit, for_network, majority, regression, warning_of
 from ngcn.training.references import Scores
-
-POLL_SECONDS = 0.1
 
 
 def train(
@@ -106,7 +103,8 @@ def train_seeds(
         folder: the run folder; ``runs/<name of the run>`` if None.
         resume: continue the run in ``folder``.
         threads: the number of cores; all if None. One seed uses all of them, several seeds use one core each.
-        engine: a Ray cluster whose machines train the seeds, each on one core; this machine if None.
+        engine: a Ray cluster whose machines train the seeds, each on one core; this machine if None. Seeds on sampled
+            batches are trained one after the other, each by all machines.
         log: ``tensorboard`` or ``csv`` writes losses and scores of every step to a folder in the run folder.
         on_progress: called several times a second with a row per seed: step, best step, its validation score.
 
@@ -128,8 +126,13 @@ def train_seeds(
         fit(graph, replace(config, steps=1), config.seed)
     run = Run.start(folder or default_folder(config, resume), config, graph, resume)
     with run.training() as signals, threads_as_before(), Board(run).opened() as board:
-        with _watch(board, signals, on_progress), _executor(run, threads, engine) as executor:
-            _train_all(graph, run, board, executor, log)
+        with board.watched(signals, on_progress):
+            if engine and run.config.batch == "sampled":
+                with engine.connected(*_folders(run, graph), poll=signals.check) as cluster:
+                    _train_all(graph, run, board, Local(), log, cluster)
+            else:
+                with _executor(graph, run, threads, engine) as executor:
+                    _train_all(graph, run, board, executor, log)
         signals.check()
         if not run.references:  # else they were computed before an interruption
             references = {"majority": majority(graph)}
@@ -162,11 +165,11 @@ def _check_engine(engine: Ray | None, threads: int | None) -> None:
     engine.check()
 
 
-def _executor(run: Run, threads: int | None, engine: Ray | None) -> AbstractContextManager[Executor]:
+def _executor(graph: Graph, run: Run, threads: int | None, engine: Ray | None) -> AbstractContextManager[Executor]:
     """What trains the seeds: one by itself on all threads, several on one each."""
     unfinished = sum(not run.finished(seed) for seed in run.seeds)
     if engine and unfinished:
-        return engine.connected(run.folder, threads=1 if run.config.seeds > 1 else None)
+        return engine.connected(*_folders(run, graph), threads=1 if run.config.seeds > 1 else None)
     cores = len(os.sched_getaffinity(0))  # more threads than these make nothing faster, and too many end the process
     one_by_one = run.config.seeds == 1 or run.config.batch == "sampled"  # which uses all memory that it may
     workers = 1 if one_by_one else min(threads or cores, cores, run.config.seeds)
@@ -176,10 +179,17 @@ def _executor(run: Run, threads: int | None, engine: Ray | None) -> AbstractCont
     return nullcontext(Local())
 
 
-def _train_all(graph: Graph, run: Run, board: Board, executor: Executor, log: str | None) -> None:
+def _folders(run: Run, graph: Graph) -> list[Path]:
+    """Those that all machines must see."""
+    return [run.folder, graph.folder] if isinstance(graph, StoredGraph) else [run.folder]
+
+
+def _train_all(
+    graph: Graph, run: Run, board: Board, executor: Executor, log: str | None, cluster: Cluster | None = None
+) -> None:
     entries = registry.entries(run.config.model, run.config.classifier, run.config.recipe)
     given = run if isinstance(executor, Local) else Run(run.folder.absolute(), run.config)  # for another process
-    train_one = partial(_train_seed, graph, given, board, log, entries)
+    train_one = partial(_train_seed, graph, given, board, log, entries, cluster)
     try:
         for _ in executor.run([partial(train_one, seed) for seed in run.seeds if not run.finished(seed)]):
             pass
@@ -189,7 +199,15 @@ def _train_all(graph: Graph, run: Run, board: Board, executor: Executor, log: st
         board.stop()  # after an error in one seed the others stop too
 
 
-def _train_seed(graph: Graph, run: Run, board: Board, log: str | None, entries: registry.Entries, seed: int) -> None:
+def _train_seed(
+    graph: Graph,
+    run: Run,
+    board: Board,
+    log: str | None,
+    entries: registry.Entries,
+    cluster: Cluster | None,
+    seed: int,
+) -> None:
     """Train a seed, perhaps in another process, unless it is finished. Stops when the board says so."""
     registry.add(entries)
 
@@ -202,36 +220,7 @@ def _train_seed(graph: Graph, run: Run, board: Board, log: str | None, entries: 
     if run.finished(seed) or board.stopped():
         return
     with suppress(Interrupted), logging_to(log, run, seed) as write:
-        result = fit(graph, run.config, seed, checkpoint=run.checkpoint(seed), on_step=on_step)
+        how: dict[str, Any] = {"checkpoint": run.checkpoint(seed), "cluster": cluster}
+        result = fit(graph, run.config, seed, **how, on_step=on_step)
         run.write_seed(result)
         board.write(seed, (run.config.progress_steps, result.best_step, result.val))
-
-
-@contextmanager
-def _watch(board: Board, signals: Signals, on_progress: Callable[[np.ndarray], None] | None) -> Iterator[None]:
-    """Meanwhile, in a thread: report what is on the board, and stop training after a signal.
-
-    An exception of ``on_progress`` stops it too, and is raised here.
-    """
-    over = threading.Event()
-
-    def watch() -> None:
-        try:
-            ended = False
-            while not ended:
-                ended = over.wait(POLL_SECONDS)
-                if signals.signum is not None:
-                    board.stop()
-                if on_progress:
-                    on_progress(board.read())
-        except Exception:
-            board.stop()
-            raise
-
-    with ThreadPoolExecutor(1) as thread:
-        watching = thread.submit(watch)
-        try:
-            yield
-        finally:
-            over.set()
-            watching.result()

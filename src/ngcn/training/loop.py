@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from ngcn.config import STRUCTURE, Config
+from ngcn.engine import Cluster
 from ngcn.errors import ConfigError, TrainingError
 from ngcn.graph import Graph
 from ngcn.model import Card, Model, check_size, choose_batch
@@ -37,6 +38,7 @@ from ngcn.training.recipe import Recipe
 from ngcn.training.result import Result, tower_table
 from ngcn.training.sampled import SampledInputs
 from ngcn.training.selection import Selection, Step
+from ngcn.training.spread import Spread
 
 DIVERGED = 1e3  # a loss this many times the first one does not recover
 
@@ -51,6 +53,7 @@ def fit(
     checkpoint: Path | None = None,
     weights: np.ndarray | None = None,
     selection: Selection | None = None,
+    cluster: Cluster | None = None,
     on_step: Callable[[Step], None] | None = None,
 ) -> Result:
     """Train one seed, and return the model with the parameters of its best step.
@@ -64,6 +67,7 @@ def fit(
         weights: ``(nodes,)`` how much each node counts in the losses; None if all count the same.
         selection: which step to keep, if not the one that the recipe keeps.
         checkpoint: a file to continue from, if it exists, and to write checkpoints to.
+        cluster: computes the products and the gradients of sampled batches; this process if None.
         on_step: called after every step; an exception stops training after a last checkpoint.
     """
     if on_step is not None and not callable(on_step):
@@ -80,9 +84,11 @@ def fit(
     recipe.check(network)
     weight = _weights(graph, config, weights)
     if sampled:
-        inputs: Inputs = SampledInputs(model, graph, config, weight, seed=seed, unlabelled=recipe.reads_unlabelled)
+        how: dict[str, Any] = {"unlabelled": recipe.reads_unlabelled, "executor": cluster}
+        inputs: Inputs = SampledInputs(model, graph, config, weight, seed=seed, **how)
     else:
         inputs = FullInputs(model, graph, config, weight)
+    spread = Spread(cluster, inputs) if cluster and isinstance(inputs, SampledInputs) else None
     _check_metric(config, inputs.labels)
     optimizer = Adam(network, config.lr, partial(recipe.l2, labelled=int(graph.train.sum())))
     state = State(network, optimizer, generator, selection or recipe.selection(graph.multilabel))
@@ -94,14 +100,14 @@ def fit(
     checkpoints = Checkpoints(state, checkpoint)
     with threads_as_before(), inputs.workspace():
         threads = FasterThreads(torch.get_num_threads())
-        for batch in inputs.batches(state.step):
+        for batch in (spread or inputs).batches(state.step):
             if ending := _ending(state, config):
                 break
             begun = time.monotonic()
             network.train()
             optimizer.zero_grad()
             with _randomness(generator, seed, state.step, config.device):
-                loss = recipe.loss(network, batch)
+                loss = (spread or recipe).loss(network, batch)
             loss.backward()
             optimizer.step()
             validated = inputs.validates(state.step + 1)
@@ -126,7 +132,8 @@ def fit(
     result = Result.of(model, inputs.graph, state.history, seed=seed, **facts)
     if not config.refit:
         return result
-    return _refit(result, graph, state, network=again, checkpoint=checkpoint, weights=weights, on_step=on_step)
+    given: dict[str, Any] = {"network": again, "weights": weights, "cluster": cluster}
+    return _refit(result, graph, state, checkpoint=checkpoint, on_step=on_step, **given)
 
 
 def _refit(

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from itertools import count
 from typing import Any
 
@@ -14,6 +15,7 @@ import torch
 from torch import Tensor
 
 from ngcn.config import Config
+from ngcn.engine import Executor
 from ngcn.errors import ConfigError
 from ngcn.graph import Graph, StoredGraph
 from ngcn.large import Exact, Inputs, inputs_of, sampled_kinds
@@ -91,6 +93,7 @@ class SampledInputs:
 
     Args:
         unlabelled: add as many nodes that are not for training.
+        executor: computes the products with powers of Â.
     """
 
     def __init__(
@@ -102,6 +105,7 @@ class SampledInputs:
         *,
         seed: int = 0,
         unlabelled: bool = False,
+        executor: Executor | None = None,
         on_progress: Progress | None = None,
     ) -> None:
         if config.device != "cpu":
@@ -109,11 +113,13 @@ class SampledInputs:
         self.model, self.graph, self.config, self.seed, self.weights = model, graph, config, seed, weights
         network, memory = model.network, working_memory(config)
         preparation = model.card.preparation
-        inputs = inputs_of(network, graph, preparation, memory=memory, on_progress=on_progress)
+        inputs = inputs_of(network, graph, preparation, memory=memory, executor=executor, on_progress=on_progress)
         self.inputs = inputs.scaled(network) if preparation.how == "standard" else inputs
         operators = {operator for operator, model in sampled_kinds(network) if model.hops}
         self.sampler = Sampler(network, self.inputs, {how: _walks(graph, how) for how in operators}, config.walks)
         self.exact = Exact(network, self.inputs, memory)
+        if isinstance(graph, StoredGraph):
+            self.exact = replace(self.exact, scratch=graph.folder, executor=executor)
         self.train = np.flatnonzero(graph.train)
         self.others = np.flatnonzero(~graph.train) if unlabelled else np.zeros(0, np.int64)
         self.rows, self.labels = split_of(graph, graph.val, "cpu")
@@ -129,9 +135,10 @@ class SampledInputs:
                 coming = thread.submit(self.batch, number)
                 yield batch
 
-    def batch(self, step: int) -> Batch:
-        train = self._nodes(self.train, step, 0)
-        others = self._nodes(self.others, step, 1) if len(self.others) else self.others
+    def batch(self, step: int, part: slice = slice(None)) -> Batch:
+        """A batch, or a part of its nodes."""
+        train = self.nodes(step)[part]
+        others = (self._nodes(self.others, step, 1) if len(self.others) else self.others)[part]
         sampled: Any = self.sampler(np.concatenate([train, others]), (self.seed, step))
         return Batch(
             sampled,
@@ -143,6 +150,10 @@ class SampledInputs:
             step=step,
             labelled=len(self.train),
         )
+
+    def nodes(self, step: int) -> np.ndarray:
+        """The training nodes of a batch."""
+        return self._nodes(self.train, step, 0)
 
     def towers(self) -> Tensor:
         """The outputs of all towers for the validation nodes."""
@@ -159,9 +170,18 @@ class SampledInputs:
     def workspace(self) -> AbstractContextManager[Any]:
         return nullcontext()  # arrays of two steps hardly ever have the same size
 
+    @property
+    def smallest_batch(self) -> int:
+        """The number of training nodes in the smallest batch; others have one more."""
+        return len(self.train) // self._parts(self.train)
+
+    def _parts(self, nodes: np.ndarray) -> int:
+        """The number of batches in an epoch."""
+        return -(-len(nodes) // self.config.batch_size)
+
     def _nodes(self, nodes: np.ndarray, step: int, stream: int) -> np.ndarray:
         """The part of the nodes that the step takes, ascending: rows are read in order."""
-        parts = -(-len(nodes) // self.config.batch_size)
+        parts = self._parts(nodes)
         epoch, part = divmod(step, parts)
         order = np.random.default_rng([self.seed, stream, epoch]).permutation(nodes) if parts > 1 else nodes
         return np.sort(order[part * len(nodes) // parts : (part + 1) * len(nodes) // parts])
