@@ -4,6 +4,7 @@ import random
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -130,6 +131,14 @@ def test_commands_on_a_graph_on_disk(machines, tmp_path, ngcn):  # noqa: F811
     assert (tmp_path / "here.csv").read_bytes() == (tmp_path / "there.csv").read_bytes()
     result = ngcn("evaluate", "run", "cora", *on)
     assert result.exit_code == 2
+
+
+def test_without_an_address_ray_starts_on_this_machine(machines, tmp_path):
+    import ray
+
+    with Ray(workers=1).connected(tmp_path) as executor:
+        assert ray.get_runtime_context().gcs_address != machines.address
+        assert list(executor.run([partial(pow, 2, 3)])) == [8]
 
 
 TRAIN = ("train", "cora", "--model", "gcn", "--steps", "800", "--patience", "700", "--seeds", "2")

@@ -117,7 +117,7 @@ class Ray:
         try:
             if self.address is None:
                 cores = len(os.sched_getaffinity(0))
-                ray.init(num_cpus=cores, include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
+                ray.init("local", num_cpus=cores, include_dashboard=False, object_store_memory=OBJECT_STORE, **quiet)
             else:
                 self._knock()
                 ray.init(address=self.address, **quiet)
