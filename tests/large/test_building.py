@@ -192,6 +192,28 @@ def test_a_bad_row_is_named(name, column, row, cell, message, tmp_path):
         build(folder, out=tmp_path / "graph")
 
 
+def test_what_took_long_is_kept_after_a_bad_row(tmp_path, monkeypatch):
+    nodes, edges = tables()
+    folder = write(tmp_path / "tables", nodes, pd.concat([edges, edges + 300]), "csv")
+    stages = []
+
+    def attempt():
+        stages.clear()
+        return build(folder, out=tmp_path / "graph", on_progress=lambda stage, *rows: stages.append(stage))
+
+    with pytest.raises(DatasetError, match="row 3002, "):
+        attempt()
+    assert not (tmp_path / "graph").exists()
+    monkeypatch.setattr(work, "WORTH", 0)
+    for _ in range(2):
+        with pytest.raises(DatasetError, match="row 3002, "):
+            attempt()
+    edges.to_csv(folder / "edges.csv", index=False)
+    built = attempt()
+    assert "Reading nodes" not in stages and "Reading edges" in stages
+    same(built, folder, tmp_path / "expected")
+
+
 def test_a_row_with_too_many_cells_is_named_whatever_is_before_it(tmp_path):
     folder = write(tmp_path / "tables", *tables(), "csv")
     with (folder / "edges.csv").open("a") as file:

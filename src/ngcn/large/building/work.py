@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,6 +20,7 @@ from ngcn.files import lock, new_files, remove_leftovers, write_json
 from ngcn.text import gigabytes
 
 RowProgress = Callable[[str, int, int], None]  # the stage, the rows that are done, and rows in total
+WORTH = 60.0  # seconds of work that is kept after an error
 FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -36,7 +38,11 @@ class Work:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Lock the folder, and let a full disk be one clear error. Nothing stays after an error in the tables."""
+        """Lock the folder, and let a full disk be one clear error.
+
+        After an error in the tables, nothing stays of a build that has taken less than a minute.
+        """
+        begun = time.monotonic()
         try:
             with new_files(self.folder):
                 descriptor = lock(self.folder)
@@ -47,9 +53,11 @@ class Work:
                 try:
                     remove_leftovers(self.out)
                     remove_leftovers(self.folder)
+                    continued = any(self.folder.glob("*.json"))
                     yield
                 except NGCNError:
-                    self.clean()
+                    if not continued and time.monotonic() - begun < WORTH:
+                        self.clean()
                     raise
                 finally:
                     os.close(descriptor)
