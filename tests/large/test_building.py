@@ -172,6 +172,18 @@ def test_several_labels_part_files_and_other_columns(tmp_path):
     np.testing.assert_array_equal(again.adjacency.indices, built.adjacency.indices)
 
 
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_graphs_without_edges_or_labels(ending, tmp_path, caplog):
+    nodes, edges = tables()
+    folder = write(tmp_path / "tables", nodes.drop(columns=["label", "split"]), edges[:0], ending)
+    built = build(folder, out=tmp_path / "graph", multilabel=True)
+    assert built.edges == 0 and built.classes == 0 and built.unlabelled.all() and not built.degrees.any()
+    assert "has no edges" in caplog.text and "no node is labelled" in caplog.text
+    write(folder, nodes[:0], edges, ending)
+    with pytest.raises(DatasetError, match="has no rows"):
+        build(folder, out=tmp_path / "other")
+
+
 BAD = [  # table, column, row in the file, cell, message
     ("edges", "target", 2500, 999, "there is no node '999'"),
     ("edges", "source", 2501, None, "a node id is missing"),

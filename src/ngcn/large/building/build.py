@@ -160,7 +160,7 @@ def _node_table(table: LargeTable, how: dict[str, Any]) -> NodeTable:
     if text := [column.name for column in plan if column.kind == "text"]:
         plan = [Column(column.name, "ignored") if column.kind == "text" else column for column in plan]
         log.warning(f"{head.name}: free text is not used in a graph on disk: {', '.join(text)} is ignored.")
-    return NodeTable(table, special, plan, how["multilabel"])
+    return NodeTable(table, special, plan, how["multilabel"] and "label" in special)
 
 
 def _edge_table(table: LargeTable, source: str | None, target: str | None) -> EdgeTable:
