@@ -166,3 +166,12 @@ def test_the_same_command_continues_after_its_process_was_ended(machines, tmp_pa
     code, _, stderr = start(*command).end()
     assert code == 0, stderr
     assert contents(tmp_path / "run") == contents(whole)
+
+
+def test_an_interrupted_experiment_says_how_to_continue(machines, tmp_path, start):  # noqa: F811
+    command = ("reproduce", "table2", "--datasets", "cora", "--seeds", "1", "--engine", "ray")
+    process = start(*command, "--address", machines.address)
+    wait_for(lambda: list(tmp_path.glob("results/cells/*.json")))
+    process.send_signal(signal.SIGINT)
+    code, _, stderr = process.end()
+    assert code == 130 and stderr.endswith("Stopped by SIGINT; run the same command again to continue.\n")

@@ -171,10 +171,11 @@ def _train(missing: list[Cell], store: Store, jobs: int, engine: Ray | None) -> 
 
     work = {cell.key: rough_seconds(cell) for cell in missing}
     total, started = sum(work.values()), time.monotonic()
-    finished, best = 0, (0.0, "")
+    finished, best, stopped = 0, (0.0, ""), list[Interrupted]()
 
     def stop(signum: int, frame: Any) -> NoReturn:
-        raise Interrupted(signum, "run the same command again to continue")
+        stopped.append(Interrupted(signum, "run the same command again to continue"))
+        raise stopped[0]
 
     def on_done(cell: Cell, outcome: dict[str, Any]) -> None:
         nonlocal finished, best
@@ -189,7 +190,10 @@ def _train(missing: list[Cell], store: Store, jobs: int, engine: Ray | None) -> 
     for dataset in {cell.setup.config.dataset for cell in missing}:
         fetch(dataset)  # once, before the processes start
     with handled_by(stop), _screen.bar("Training", len(missing)) as update:
-        return run(missing, store, jobs, on_done, engine)
+        try:
+            return run(missing, store, jobs, on_done, engine)
+        except KeyboardInterrupt:  # Ray puts one of its own in the place of what the handler raises
+            raise stopped[0] from None
 
 
 def _check_writable(results: Path, page: Path) -> None:
