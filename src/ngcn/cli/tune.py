@@ -22,7 +22,7 @@ from ngcn.cli.train import _GRAPH, _given, _option, _parameter
 from ngcn.config import Config
 from ngcn.data.catalog import check_exists
 from ngcn.errors import ConfigError
-from ngcn.text import METRICS, score_text
+from ngcn.text import METRICS, count, score_text
 
 if TYPE_CHECKING:
     from ngcn.tuning.trials import Trial, Tuned
@@ -129,7 +129,7 @@ def _progress(minutes: float | None, trials: int | None) -> Iterator[Callable[[T
 
 def _table(found: Tuned, left: float | None, most: int | None = None) -> Table:
     """The best trials and the default; with the time left, those that are running, too."""
-    title = f"{found.ended}{f' of {most}' if most else ''} trials"
+    title = f"{found.ended} of {count(most, 'trial')}" if most else count(found.ended, "trial")
     if left is not None:
         title += f", {int(left) // 60}:{int(left) % 60:02d} left"
     score = f"Held-out {METRICS[found.metric].lower()}"
