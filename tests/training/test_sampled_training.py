@@ -1,5 +1,6 @@
 """Training on sampled batches."""
 
+import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -67,6 +68,19 @@ def test_bits_depend_neither_on_threads_nor_on_where_the_graph_is(graph, stored)
     assert all(result.history == found[0].history for result in found)
     for name, value in found[0].model.network.state_dict().items():
         assert all(torch.equal(result.model.network.state_dict()[name], value) for result in found)
+
+
+def test_a_small_graph_on_disk_trains_as_one_in_memory(graph, stored):
+    config = Config(steps=3, hidden=8)
+    of_disk = fit(stored, config)
+    assert of_disk.history == fit(graph, config).history
+    assert of_disk.model.card.fingerprint == stored.fingerprint()
+
+
+def test_other_processes_get_the_path_of_a_graph_on_disk(stored):
+    changed = stored.with_split(stored.val, stored.train, stored.test)
+    packed = pickle.dumps(changed)
+    assert len(packed) < 2000 and pickle.loads(packed).fingerprint() == changed.fingerprint() != stored.fingerprint()
 
 
 @pytest.mark.parametrize("last", [5, 18])

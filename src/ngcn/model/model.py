@@ -361,6 +361,10 @@ class FittedBaseline(Model):
     def __init__(self, table: Tensor, config: Config, card: Card) -> None:
         self.table, self.config, self.card = table, config, card
 
+    def is_large(self, graph: Graph) -> bool:
+        """A baseline is fitted in memory."""
+        return False
+
     @property
     def network(self) -> Network:
         raise ModelError(
