@@ -19,6 +19,7 @@ from ngcn.data.parts import log
 from ngcn.engine import Cluster, Executor, Local, Processes, Ray
 from ngcn.errors import ConfigError, EngineError, GraphError, RunError
 from ngcn.graph import Graph, StoredGraph, need_graph
+from ngcn.model import choose_batch
 from ngcn.nn import Network
 from ngcn.ops.threads import threads_as_before
 from ngcn.runs.board import Board
@@ -121,7 +122,7 @@ def train_seeds(
     _check_splits(graph)
     threads = None if threads is None else checks.whole(1)("threads", threads)
     _check_engine(engine, threads)
-    if config.seeds > 1 and not config.is_baseline:
+    if config.seeds > 1 and not config.is_baseline and choose_batch(graph, config).batch == "full":
         # One step here first: it finds settings that do not work, and compiles the kernels once for all processes
         fit(graph, replace(config, steps=1), config.seed)
     run = Run.start(folder or default_folder(config, resume), config, graph, resume)
