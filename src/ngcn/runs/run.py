@@ -386,7 +386,8 @@ def load_graph(config: Config, beside: Path = Path("runs"), on_progress: RowProg
     how: dict[str, Any] = {"split": config.split, "seed": config.seed}
     if not needs_build(config.dataset, **files):
         return load_dataset(config.dataset, **how, **files)
-    stored = build_beside(beside / "graphs", config.dataset, name=config.graph_name, on_progress=on_progress, **files)
+    place: dict[str, Any] = {"name": config.graph_name, "memory": config.memory, "on_progress": on_progress}
+    stored = build_beside(beside / "graphs", config.dataset, **place, **files)
     graph = load_dataset(stored.folder.absolute(), **how)
     vars(graph).update(source=config.dataset)
     return graph

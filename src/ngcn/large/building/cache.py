@@ -37,7 +37,13 @@ def needs_build(dataset: str, **files: Any) -> bool:
 
 
 def build_beside(
-    folder: Path, dataset: str, *, name: str, on_progress: RowProgress | None = None, **files: Any
+    folder: Path,
+    dataset: str,
+    *,
+    name: str,
+    memory: str | None = None,
+    on_progress: RowProgress | None = None,
+    **files: Any,
 ) -> StoredGraph:
     """Build the graph in a folder for such graphs; one that was built there from the same files is only opened."""
     tables = _tables(dataset, files)
@@ -45,7 +51,7 @@ def build_beside(
     paths = {table: str(path.absolute()) for table, path in tables.items()}
     how = {key: value for key, value in files.items() if key not in ("edges", "feature_table", *UNSUPPORTED)}
     out = folder / f"{name}-{digest(paths, how)[:8]}"
-    how |= {"out": out, "name": name, "on_progress": on_progress, **tables}
+    how |= {"out": out, "name": name, "memory": memory or "4GB", "on_progress": on_progress, **tables}
     if not is_stored(out):
         log.warning(f"{name} is large: it is built on disk, in {out}, and read from there.")
     try:
