@@ -31,7 +31,8 @@ QUICK_SEEDS = 3
 
 # The defaults when the first cells were stored, where they are others now: the key of a cell leaves them out
 _OFF = dict.fromkeys(("bias", "shared_mask", "balance", "refit"), False)
-DEFAULTS = {"model": "ngcn", "recipe": "paper", "drop_nodes": 0.0, **_OFF}
+_FULL = {"batch": "auto", "walks": 8, "batch_size": 512}
+DEFAULTS = {"model": "ngcn", "recipe": "paper", "drop_nodes": 0.0, **_FULL, **_OFF}
 
 _load = lru_cache(maxsize=4)(load_dataset)
 
