@@ -42,8 +42,18 @@ COMMANDS = {  # name: first command, command to continue
     "predict": (["predict", "../run", "--all", "--out", "p.csv"],) * 2,
     "report": (["report", "../run", "--explain", "5", "--out", "r.html"],) * 2,
     "export": (["export", "../run", "--format", "torch", "--out", "out"],) * 2,
+    "build": (["build", "../edges.csv", "../nodes.csv", "--out", "out"],) * 2,
 }
 TIMES = re.compile(rb'"(seconds|version)": ?[^,}\]]*(\][^,}]*)?|[^:,]* on one core')
+
+
+def tables(folder: Path, nodes: int, edges: int) -> None:
+    """The tables that a graph is built from."""
+    draw = random.Random(0)
+    rows = [f"n{i},{i % 7},{draw.random():.4f},{draw.random():.4f}" for i in range(nodes)]
+    (folder / "nodes.csv").write_text("\n".join(["id,label,x,y", *rows]))
+    rows = [f"n{draw.randrange(nodes)},n{draw.randrange(nodes)}" for _ in range(edges)]
+    (folder / "edges.csv").write_text("\n".join(["source,target", *rows]))
 
 
 def bits(folder: Path) -> dict[str, str]:
@@ -109,6 +119,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(prefix="kill-") as name_of_scratch:
         scratch = Path(name_of_scratch)
         finish(start(["train", "cora", *SMALL, "--out", "run"], scratch), ["train"])
+        tables(scratch, nodes=100_000, edges=500_000)
         expected, seconds = {}, {}
         for name in names:
             folder = scratch / "whole"
