@@ -22,7 +22,7 @@ test-cluster: .venv/test
 
 # Warnings of old versions are no errors. Torch is that of constraints.txt: see tools/lowest.py
 test-lowest: .venv-lowest/test
-	.venv-lowest/bin/python -m pytest --override-ini addopts="-q -rs" --override-ini filterwarnings=default \
+	OMP_NUM_THREADS=1 .venv-lowest/bin/python -m pytest --override-ini addopts="-q -rs" --override-ini filterwarnings=default \
 		tests/data tests/model tests/ops/test_operator.py tests/ops/test_towers.py tests/ops/test_features.py \
 		tests/training/test_loop.py tests/runs/test_run.py tests/cli/test_predict.py
 

@@ -44,7 +44,7 @@ COMMANDS = {  # name: first command, command to continue
     "export": (["export", "../run", "--format", "torch", "--out", "out"],) * 2,
     "build": (["build", "../edges.csv", "../nodes.csv", "--out", "out"],) * 2,
 }
-TIMES = re.compile(rb'"(seconds|version)": ?[^,}\]]*(\][^,}]*)?|[^:,]* on one core')
+TIMES = re.compile(rb'"(seconds|version)": ?[^,}\]]*(\][^,}]*)?|[^:,]{1,20} on one core')
 
 
 def tables(folder: Path, nodes: int, edges: int) -> None:

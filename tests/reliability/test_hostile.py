@@ -10,6 +10,7 @@ import subprocess
 import sys
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -46,6 +47,7 @@ from ngcn.cli.predict import write
 from ngcn.files import atomic, new_files, read_bytes
 from ngcn.graph import load_dataset
 from ngcn.memory import check_memory
+from ngcn.report.inspection import inspect_graph
 from ngcn.runs import predict
 from ngcn.yaml_file import read_yaml
 
@@ -84,6 +86,7 @@ def test_any_column_of_a_parquet_file(tmp_path: Path, kind: str, column: str) ->
     else:
         with pytest.raises(DatasetError):
             load_dataset(f"{tmp_path}/")
+        assert not inspect_graph(f"{tmp_path}/").ok
 
 
 @pytest.fixture(scope="module")
@@ -382,6 +385,15 @@ def test_arguments_of_functions(finished: Path, graph: Graph) -> None:
             raise AssertionError(f"no error in call {number}")
 
 
+def test_a_node_far_from_all_others(graph: Graph, tmp_path: Path) -> None:
+    """Its probability is 0 for logistic regression, with which the model is compared."""
+    X = graph.features.toarray()
+    X[graph.val] = 1e30
+    masks = graph.train, graph.val, graph.test
+    train_seeds(Graph(graph.adjacency, X, graph.labels, *masks), replace(SHORT, features="none"), tmp_path / "run")
+    assert np.isfinite(Run.open(tmp_path / "run").references["regression"]["val"]["loss"])
+
+
 @pytest.mark.parametrize("given", [{}, None, "cora", np.eye(3)])
 def test_what_is_no_graph(given: object) -> None:
     with pytest.raises(GraphError, match="A Graph is needed"):
@@ -391,6 +403,7 @@ def test_what_is_no_graph(given: object) -> None:
 def test_arguments_of_a_graph(graph: Graph) -> None:
     good = {name: getattr(graph, name) for name in ("adjacency", "features", "labels", "train", "val", "test")}
     odd = [{"node_ids": [object() for _ in range(graph.nodes)]}, {"features": np.eye(30) * 1j}, {"class_names": 3}]
+    odd += [{"feature_names": memoryview(np.eye(graph.features.shape[1]))}]
     odd += [{"adjacency": graph.adjacency * 1j}, {"features": [[1], [1, 2]]}, {"labels": [[1], [1, 2]]}]
     odd += [{"features": torch.ones(30, 2, requires_grad=True)}, {"node_ids": ["a", 1] * 15, "features": "abc"}]
     for each in odd:

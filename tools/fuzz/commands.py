@@ -25,7 +25,20 @@ NUMBERS: tuple[str, ...] = (
     "inf",
 )
 NUMBERS += ("-0.0", "1e-300", "1e308", "0x10", "", "99999", "60000")
-MODELS = ("mixed", "ngcn", "nsage", "gcn", "sage", "dcnn", "mlp", "cheby", "walk-coefficients", "custom", "gcn-kipf")
+MODELS = (
+    "nmlp",
+    "mixed",
+    "ngcn",
+    "nsage",
+    "gcn",
+    "sage",
+    "dcnn",
+    "mlp",
+    "cheby",
+    "walk-coefficients",
+    "custom",
+    "gcn-kipf",
+)
 BASELINES = ("lp", "label-spreading", "manireg", "semiemb", "ica", "planetoid", "sage-lstm", "sage-pool", "deepwalk")
 SETTINGS: tuple[str, ...] = (
     "alpha",
@@ -65,7 +78,16 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "--seeds": ("0", "-1", "1", "2", "100000000", "9" * 30, "a"),
     "--threads": ("1", "0", "2", "1000000000", "9" * 30, "a"),
     "--classifier": ("attention", "free-attention", "fc", "fc2", "harmonic", "linear", "identity", "x"),
-    "--recipe": ("standard", "independent", "paper", "kipf", "x"),
+    "--recipe": ("standard", "independent", "paper", "kipf", "consistency", "self-consistency", "x"),
+    "--batch": ("full", "sampled", "sampled", "x"),
+    "--batch-size": NUMBERS,
+    "--walks": NUMBERS,
+    "--memory": ("4GB", "1KB", "0", "-1", "x", "nan", "9" * 40 + "G"),
+    "--missing": ("propagate", "mean", "error", "x"),
+    "--drop-nodes": NUMBERS,
+    "--text": ("label", "age", "x"),
+    "--log": ("csv", "tensorboard", "x"),
+    "--workers": ("1", "0", "x"),
     "--metric": ("accuracy", "balanced_accuracy", "macro_f1", "micro_f1", "roc_auc", "average_precision", "loss", "x"),
     "--features": ("auto", "bag", "unit", "row", "standard", "none", "x"),
     "--split": ("given", "0", "1", "random:1", "random:5", "random:100", "random:" + "9" * 40, "-1", "x", "planetoid"),

@@ -52,7 +52,8 @@ def stored(draw: Random, folder: Path, fixtures: Path) -> tuple[list[str], str]:
         case 2 | 3:
             use = draw.choice(USES).replace("{run}", repr(run))
             return [], f"import ngcn\nfrom ngcn.graph import open_graph\ngraph = open_graph('graph')\n{use}\n"
-    return ["train", "graph/", *QUICK], ""
+    sampled = ["--batch", "sampled", "--model", "ngcn", "--powers", "2", "--hidden", "4", "--walks", draw.choice("12")]
+    return ["train", "graph/", *QUICK, *draw.choice([[], sampled])], ""
 
 
 def _replace(draw: Random, path: Path) -> None:

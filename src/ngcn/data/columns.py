@@ -117,10 +117,12 @@ def _facts(nodes: Table, name: str, column: Column | None, purpose: str) -> Colu
     given = nodes.cells(name)
     if pa.types.is_string(given.type) or pa.types.is_floating(given.type):
         given = nodes.known(name) if column else nodes.texts(name)
-    distinct = len(pc.unique(given.drop_null()))
+    given, missing = given.drop_null(), given.null_count
+    nested = pa.types.is_nested(given.type)  # which Arrow cannot compare; training has an error for them
+    distinct = len(set(map(str, given.to_pylist()))) if nested else len(pc.unique(given))
     what = purpose.split()[0] if purpose else ""  # "ignored NAME"
     if column is None:
-        return ColumnFacts(name, what or "ignored", what or "ignored", given.null_count, distinct)
+        return ColumnFacts(name, what or "ignored", what or "ignored", missing, distinct)
     suggestion = ""
     if distinct < 2:
         suggestion = f"`ignore={[name]}`"
@@ -130,7 +132,7 @@ def _facts(nodes: Table, name: str, column: Column | None, purpose: str) -> Colu
     if column.kind == "number" and not column.format[1:]:
         treatment = ", ".join(filter(None, ("a number", treatment)))
     treatment += f" ({count(distinct, 'value')})" if column.kind == "one-hot" else ""
-    return ColumnFacts(name, column.kind, treatment, given.null_count, distinct, suggestion)
+    return ColumnFacts(name, column.kind, treatment, missing, distinct, suggestion)
 
 
 def _suggestion(name: str, kind: str) -> str:

@@ -128,7 +128,7 @@ def class_name_tuple(given: Sequence[str] | None, labels: np.ndarray) -> tuple[s
 def name_tuple(given: Sequence[str] | None, number: int, what: str, plural: str) -> tuple[str, ...]:
     if given is None:
         return tuple(map(str, range(number)))
-    if isinstance(given, str) or not isinstance(given, Sequence | np.ndarray):
+    if isinstance(given, str | memoryview) or not isinstance(given, Sequence | np.ndarray):
         raise GraphError(f"The {what} names must be a list, not {shown(given)}.")
     if len(given) != number:
         raise GraphError(f"There are {number} {plural}, but {len(given)} {what} names.")

@@ -56,7 +56,9 @@ def regression(graph: Graph, preparation: Preparation) -> Scores | None:
 
         def logits(rows: np.ndarray, fitted: LogisticRegression = fitted) -> Tensor:
             p = np.full((len(rows), graph.classes), 1e-6)
-            p[:, fitted.classes_] = fitted.predict_proba(X[rows])
+            p[:, fitted.classes_] = fitted.predict_proba(X[rows]).clip(
+                np.finfo(float).tiny
+            )  # 0 would be an infinite loss
             return torch.from_numpy(p).log()
 
         found.append(_evaluate(graph, logits))
