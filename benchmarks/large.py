@@ -30,7 +30,7 @@ LONGEST = 600.0  # seconds that a peer may take to reach the target
 HIDDEN = 64
 
 
-def accuracy(seeds: int, steps: int) -> None:
+def accuracy(seeds: int, **settings: Any) -> None:
     """Sampled against full batches, 20 training nodes per class; a graph without a split gets one per seed."""
     from benchmarks.graphs import GRAPHS, with_split
     from ngcn import Config
@@ -43,7 +43,7 @@ def accuracy(seeds: int, steps: int) -> None:
             for seed in range(seeds):
                 graph = with_split(given, "20", seed) if name in ("amazon-photo", "coauthor-cs") else given
                 for batch, found in tests.items():
-                    found.append(100 * (fit(graph, Config(model=model, steps=steps, batch=batch), seed).test or 0.0))
+                    found.append(100 * (fit(graph, Config(model=model, batch=batch, **settings), seed).test or 0.0))
             scores = {batch: round(mean(found), 2) for batch, found in tests.items()}
             error = stdev(map(float.__sub__, tests["sampled"], tests["full"])) / seeds**0.5 if seeds > 1 else None
             _print(graph=name, model=model, seeds=seeds, **scores, error_of_difference=error)
@@ -196,12 +196,14 @@ def main() -> None:
     arguments.add_argument("folder", type=Path, nargs="?", default=Path("large"))
     arguments.add_argument("--edges", type=float, nargs="+", default=[1e6])
     arguments.add_argument("--seeds", type=int, default=10)
-    arguments.add_argument("--steps", type=int, default=600)
+    arguments.add_argument("--steps", type=int, default=600, help="Of accuracy, as the next two.")
+    arguments.add_argument("--powers", type=int, default=6)
+    arguments.add_argument("--replicas", type=int, default=4)
     arguments.add_argument("--target", type=float, default=0.6, help="The validation accuracy that peers must reach.")
     arguments.add_argument("--method", help="Of peers: full, sampled, pyg-gcn, pyg-sgc or pyg-sign; all if not given.")
     given = arguments.parse_args()
     if given.what == "accuracy":
-        accuracy(given.seeds, given.steps)
+        accuracy(given.seeds, steps=given.steps, powers=given.powers, replicas=given.replicas)
         return
     for edges in map(int, given.edges):
         if given.what == "cost":

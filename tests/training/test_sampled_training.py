@@ -149,6 +149,8 @@ def test_a_run_stores_what_was_chosen(graph, tmp_path, monkeypatch):
 def test_what_sampled_batches_cannot_do(graph):
     with pytest.raises(ConfigError, match="at most two layers, not 3"):
         fit(graph, Config(layers=3, batch="sampled"))
+    with pytest.raises(ConfigError, match="memory must be a size such as 4GB"):
+        Config(memory="much")
     with pytest.raises(ConfigError, match="needs the whole graph in every step"):
         fit(graph, Config(model="cheby", batch="sampled"))
     with pytest.raises(ConfigError, match="operators symmetric, row, walk, not in"):
