@@ -128,7 +128,7 @@ def powers_of(
     if folder is None:
         columns, rows = X.shape[1], links.nodes
         needed = 4 * links.nodes * X.shape[1] * (most + 1)
-        check_memory(needed, f"Keeping Â^k X for k up to {most}", "put the graph on disk with `ngcn build`", ConfigError)
+        check_memory(needed, f"Keeping Â^k X for k up to {most}", "put the graph on disk: `ngcn build`", ConfigError)
         for k in range(1, most + 1):
             found[k] = Slabs([[links.multiply(normalization, _times_inner(links, normalization, found[k - 1]))]])
         return {k: found[k] for k in powers}
