@@ -122,7 +122,7 @@ def main() -> int:
         tables(scratch, nodes=100_000, edges=500_000)
         expected, seconds = {}, {}
         for name in names:
-            folder = scratch / "whole"
+            folder = scratch / "trial"  # paths may be in the files
             shutil.rmtree(folder, ignore_errors=True)
             folder.mkdir()
             begun = time.monotonic()
