@@ -24,6 +24,7 @@ class GCN(GraphModel):
     Arguments and shapes are those of :class:`GraphModel`.
 
     Example:
+        >>> import torch
         >>> from ngcn import Features, load_dataset, normalize
         >>> graph = load_dataset("cora")
         >>> towers = GCN((0, 1, 2), replicas=2, widths=(1433, 16, 7), dropout=0.5)
