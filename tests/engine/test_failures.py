@@ -4,6 +4,7 @@ import random
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -65,11 +66,10 @@ def assert_same(found, expected):
 def test_products_are_the_same_on_one_two_and_three_machines(machines, stored, tmp_path):
     arguments, how = stored
     expected = powers_of(*arguments)
-    with another(machines), another(machines):
+    with another(machines), another(machines), Ray(machines.address).connected(tmp_path) as executor:
         for workers in (1, 2, 3):
             folder = tmp_path / f"{workers}"
-            with Ray(machines.address, workers=workers).connected(tmp_path) as executor:
-                found = powers_of(*arguments, folder=folder, executor=executor, **how)
+            found = powers_of(*arguments, folder=folder, executor=replace(executor, workers=workers), **how)
             assert len(list(folder.glob("3/*.npy"))) > 20
             assert_same(found, expected)
 
