@@ -38,11 +38,6 @@ NGCN = NGCNClassifier("ngcn", powers=3, replicas=2, hidden=8, steps=60, lr=0.03,
 both = pytest.mark.parametrize("estimator", [SMALL, NGCN], ids=["mixed", "ngcn"])
 
 
-@pytest.fixture(autouse=True, scope="module")
-def _one_thread() -> None:
-    torch.set_num_threads(1)
-
-
 WEIGHTS = "a node of weight 0 is still a neighbour of others, and one of weight 2 is not two nodes"
 
 

@@ -58,13 +58,8 @@ def test_the_first_step_knows_no_p_and_q() -> None:
 
 def test_same_seed_same_walks_on_any_number_of_threads() -> None:
     starts = np.tile(np.arange(5), 100)
-    threads = torch.get_num_threads()
-    try:
-        torch.set_num_threads(1)
-        alone = random_walks(tadpole(), starts, length=10, seed=7, p=0.5)
-        torch.set_num_threads(threads)
-        together = random_walks(tadpole(), starts, length=10, seed=7, p=0.5)
-    finally:
-        torch.set_num_threads(threads)
+    alone = random_walks(tadpole(), starts, length=10, seed=7, p=0.5)
+    torch.set_num_threads(2)
+    together = random_walks(tadpole(), starts, length=10, seed=7, p=0.5)
     assert (alone == together).all()
     assert (alone != random_walks(tadpole(), starts, length=10, seed=8, p=0.5)).any()

@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-import torch
 from typer.testing import CliRunner, Result
 
 from ngcn.cli import app
@@ -56,11 +55,6 @@ class Process(subprocess.Popen[str]):
     def end(self) -> tuple[int, str, str]:
         stdout, stderr = self.communicate(timeout=120)
         return self.returncode, stdout, stderr
-
-
-@pytest.fixture(autouse=True)
-def _one_thread() -> None:
-    torch.set_num_threads(1)  # small work is quicker so, and the machine may have other things to do
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-import torch
 
 from ngcn import Config
 from ngcn.config import STRUCTURE
@@ -30,11 +29,6 @@ def of_a_network(config: Config, network: Network) -> Config:
     """The settings to train a network that is passed to `fit`, with the recipe of ``config``."""
     given = {"model": "custom", "powers": network.powers, "replicas": network.replicas}
     return replace(config, **{**dict.fromkeys(STRUCTURE), **given})
-
-
-@pytest.fixture(autouse=True, scope="session")
-def _one_thread() -> None:
-    torch.set_num_threads(1)  # small work is quicker so, and the machine may have other things to do
 
 
 @pytest.fixture(scope="session")
