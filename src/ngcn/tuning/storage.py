@@ -66,6 +66,14 @@ def open_study(optuna: Any, folder: Path | None, space: Space, graph: Graph) -> 
         study.set_user_attr("about", about)
         study.sampler = optuna.samplers.TPESampler(seed=(space.base.seed + len(study.trials)) % 2**32)
         need_default(study, space)
+    ask = study.ask
+
+    def ask_alone(*given: Any, **how: Any) -> Any:
+        """SQLite does not lock rows: two processes that ask at once could get the same waiting trial."""
+        with _locked(folder):
+            return ask(*given, **how)
+
+    study.ask = ask_alone
     return study
 
 
@@ -109,7 +117,7 @@ def _storage(optuna: Any, path: Path) -> Any:
 
 @contextmanager
 def _locked(folder: Path) -> Iterator[None]:
-    """Only one process at a time starts a study."""
+    """Only one process at a time is inside."""
     descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
     try:
         with suppress(OSError):  # a file system without locks
