@@ -231,6 +231,19 @@ def test_a_model_that_is_worse_than_the_features_alone_says_so(ngcn: Ngcn) -> No
     assert "does better" not in ngcn("train", "g").stderr  # the default has a tower for the features
 
 
+def test_a_model_that_is_worse_than_the_edges_alone_says_so(ngcn: Ngcn) -> None:
+    """Neighbours are nearly always of the same class, and the features are noise."""
+    random = np.random.default_rng(0)
+    labels = random.integers(5, size=400)
+    order = np.argsort(labels, kind="stable")
+    near = np.stack([np.tile(order, 2), np.r_[np.roll(order, 1), np.roll(order, 2)]], axis=1)
+    write("g", labels, random.normal(size=(400, 8)), near)
+    result = ngcn("train", "g", "--model", "mlp")
+    assert result.exit_code == 0 and "Label propagation, which sees the edges alone, does better" in result.stderr
+    assert "The features may tell little about the labels; --model lp ignores them." in result.stderr
+    assert "does better" not in ngcn("train", "g", "--model", "lp").stderr
+
+
 def test_a_good_model_says_nothing(ngcn: Ngcn) -> None:
     result = ngcn("train", "cora", "--steps", "60")
     assert result.exit_code == 0 and result.stderr.count("\n") == 2  # facts about the graph

@@ -33,10 +33,10 @@ def test_the_default_shows_the_graph_all_scores_references_and_towers(ngcn: Ngcn
     assert result.stderr.count("\n") == 2
     shown = " ".join(result.stdout.split())
     assert shown.startswith("Mixed network on cora: 7 towers ")
-    assert "┃ Validation ┃ Test ┃ Majority class ┃ Features alone ┃" in shown
+    assert "┃ Validation ┃ Test ┃ Majority class ┃ Features alone ┃ Edges alone ┃" in shown
     run, references = Run.open("runs/cora-mixed"), json.loads(Path("runs/cora-mixed/references.json").read_text())
     scores = run.scores(0)
-    assert list(references) == ["majority", "regression"] and set(scores["test_scores"]) == set(METRICS)
+    assert list(references) == ["majority", "regression", "propagation"] and set(scores["test_scores"]) == set(METRICS)
     for name, title in METRICS.items():
         columns = [scores["val_scores"], scores["test_scores"], *(of["test"] for of in references.values())]
         cells = (f"{of[name]:.3f}" if name == "loss" else f"{100 * of[name]:.1f} %" for of in columns)
@@ -98,8 +98,8 @@ def test_resume_needs_the_folder_only(ngcn: Ngcn) -> None:
     assert f"The run in {RUN} is finished already." in again.stderr
     assert json.loads(ngcn(*QUICK, "--resume", "--json").stdout) == json.loads(first.stdout)  # the folder's usual name
     again = ngcn("train", "--config", f"{RUN}/config.yaml", "--resume", "--out", RUN)
-    warning = first.stderr.removesuffix(f"Run folder: {RUN}\n")  # logistic regression is better after three steps
-    assert warning.startswith("Logistic regression on the features alone does better")
+    warning = first.stderr.removesuffix(f"Run folder: {RUN}\n")  # three steps are too few
+    assert warning.startswith("Label propagation, which sees the edges alone, does better")
     assert again.stderr == f"The run in {RUN} is finished already.\n{warning}"
     fresh = ngcn(*QUICK, "--resume", "--out", "new", "--json")
     assert fresh.exit_code == 0 and "There is no run in new yet; starting a new one." in fresh.stderr

@@ -251,15 +251,15 @@ def test_several_seeds_references_and_loss_as_the_metric(make_page: MakePage, op
     head, first, second, *_ = rows_of(browser, "scores-table")
     assert head == [
         *("Score", "Validation", "Test", "Test, mean of 2 seeds", "Majority class"),
-        "Logistic regression on the features",
+        *("Logistic regression on the features", "Label propagation along the edges"),
     ]
     assert first[:4] == [
         *("Loss", f"{best['val']:.3f}", f"{best['test']:.3f}"),
         f"{summary['test_mean']:.3f} ± {summary['test_std']:.3f}",
     ]
     of = summary["references"]
-    assert first[4:] == [f"{of[key]['test']['loss']:.3f}" for key in ("majority", "regression")]
-    assert second[4:] == [f"{100 * of[key]['test']['accuracy']:.1f} %" for key in ("majority", "regression")]
+    assert first[4:] == [f"{of[key]['test']['loss']:.3f}" for key in of]
+    assert second[4:] == [f"{100 * of[key]['test']['accuracy']:.1f} %" for key in of]
     assert f"Loss, test {best['test']:.3f} mean of 2 seeds" in text(browser, "tiles")
     assert "The tick on each bar is the mean of the 2 seeds." in text(browser, "scales-table")
     assert "validation loss" in text(browser, "learning-charts")

@@ -7,12 +7,15 @@ import pytest
 from sklearn.dummy import DummyClassifier
 from sklearn.metrics import accuracy_score, log_loss
 
+from ngcn import Config, train
 from ngcn.graph import Graph
 from ngcn.model import Preparation
-from ngcn.training import majority, regression, warning_of
+from ngcn.training import majority, references, warning_of
+from ngcn.training.references import propagation, reference_scores, regression
 
 ALWAYS = {"majority": {"val": {"accuracy": 0.8, "loss": 0.5}, "test": {}}}
 REGRESSION = {"regression": {"val": {"accuracy": 0.9, "loss": 0.3}, "test": {}}}
+PROPAGATION = {"propagation": {"val": {"accuracy": 0.92, "loss": 0.9}, "test": {}}}
 
 
 def test_majority_is_that_of_scikit_learn(graph: Graph) -> None:
@@ -50,3 +53,30 @@ def test_regression_learns_from_the_features_alone(graph: Graph) -> None:
 def test_warnings(val: dict[str, float], metric: str, expected: str) -> None:
     warning = warning_of(val, metric, ALWAYS | REGRESSION, nodes=100)
     assert expected in warning and bool(warning) == bool(expected)
+
+
+def test_the_better_of_features_and_edges_is_named() -> None:
+    edges = warning_of({"accuracy": 0.81}, "accuracy", ALWAYS | REGRESSION | PROPAGATION, nodes=100)
+    assert "sees the edges alone, does better on the validation nodes: 92.0 %, against 81.0 %" in edges
+    assert "`model='lp'`" in edges and "regression" not in edges
+    features = warning_of({"accuracy": 0.81}, "accuracy", ALWAYS | PROPAGATION | REGRESSION, nodes=100)
+    assert features == edges
+    lost = warning_of({"accuracy": 0.8}, "accuracy", ALWAYS | PROPAGATION, nodes=100)
+    assert "has learned nothing" in lost and lost.endswith(edges.replace("against 81.0", "against 80.0"))
+    assert not warning_of({"loss": 0.85}, "loss", PROPAGATION, nodes=100)  # of losses, the lower one is better
+
+
+def test_propagation_is_the_model_lp_and_learns_from_training_labels_alone(graph: Graph) -> None:
+    found = propagation(graph)
+    assert found is not None
+    result = train(graph, Config(model="lp"))
+    assert found["val"] == pytest.approx(result.val_scores) and found["test"] == pytest.approx(result.test_scores)
+    swapped = np.where(graph.train, graph.labels, (graph.labels + 1) % graph.classes)
+    wrong = propagation(Graph(graph.adjacency, graph.features, swapped, graph.train, graph.val, graph.test))
+    assert wrong is not None and wrong["val"]["accuracy"] < found["val"]["accuracy"] > 0.5
+
+
+def test_propagation_is_left_out_where_it_takes_long(graph: Graph, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert list(reference_scores(graph, Preparation("none"))) == ["majority", "regression", "propagation"]
+    monkeypatch.setattr(references, "MOST_LINKS", graph.adjacency.nnz)
+    assert list(reference_scores(graph, Preparation("none"))) == ["majority", "regression"]

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from ngcn.runs import Run
 
 BAR = 32  # characters of the longest bar
-REFERENCES = {"majority": "Majority class", "regression": "Features alone"}  # columns beside the scores
+REFERENCES = {  # columns beside the scores
+    "majority": "Majority class",
+    "regression": "Features alone",
+    "propagation": "Edges alone",
+}
 LINE_SECONDS = 30.0  # between two lines of progress without a terminal
 
 

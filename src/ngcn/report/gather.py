@@ -31,7 +31,11 @@ EXPLAINED = 200  # nodes to explain in full by default
 EXPLAINED_ENTRIES = 12_000_000  # the limit of (nodes to explain) x (entries of Â); more would take minutes
 CURVE_POINTS = 300
 MOST_MISSING = 20  # features in the table of missing values
-REFERENCES = {"majority": "Majority class", "regression": "Logistic regression on the features"}
+REFERENCES = {
+    "majority": "Majority class",
+    "regression": "Logistic regression on the features",
+    "propagation": "Label propagation along the edges",
+}
 
 
 def gather(

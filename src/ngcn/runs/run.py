@@ -3,7 +3,7 @@
 RUN/config.yaml                   every setting
 RUN/graph.json                    names of classes and features, feature preparation, version of ngcn
 RUN/result.json                   scores of all seeds, once all are finished
-RUN/references.json               scores of the majority class, and of logistic regression on the features
+RUN/references.json               scores of the majority class, and of what sees features or edges alone
 RUN/seed-0/weights.safetensors    parameters of the best step
 RUN/seed-0/metrics.csv            loss and validation score of every step
 RUN/seed-0/result.json            scores of this seed and the checksum of its weights; written last
@@ -60,7 +60,10 @@ SCHEMA: Schema = {  # of result.json of a seed
     "held_out_scores?": ({*METRICS}, float),
     "weights_sha256?": str,
 }
-REFERENCES: Schema = ({"majority", "regression"}, {split: ({*METRICS}, float) for split in ("val", "test")})
+REFERENCES: Schema = (
+    {"majority", "regression", "propagation"},
+    {split: ({*METRICS}, float) for split in ("val", "test")},
+)
 MOST_HISTORY = 1 << 30  # bytes of metrics.csv
 
 

@@ -27,8 +27,8 @@ from ngcn.runs.logs import check_log, logging_to
 from ngcn.runs.run import Run, default_folder
 from ngcn.runs.signals import Interrupted
 from ngcn.text import shown
-from ngcn.training import Result, Step, fit, for_network, majority, regression, warning_of
-from ngcn.training.references import Scores
+from ngcn.training import Result, Step, fit, for_network, majority, warning_of
+from ngcn.training.references import Scores, reference_scores
 
 
 def train(
@@ -114,7 +114,7 @@ def train_seeds(
         >>> from ngcn import load_dataset
         >>> run = train_seeds(load_dataset("cora"), Config(model="gcn", steps=2), tempfile.mkdtemp() + "/run")
         >>> run.seeds, run.best_seed, sorted(run.references)
-        (range(0, 1), 0, ['majority', 'regression'])
+        (range(0, 1), 0, ['majority', 'propagation', 'regression'])
     """
     need_graph(graph)
     need_config(config)
@@ -136,10 +136,7 @@ def train_seeds(
                     _train_all(graph, run, board, executor, log)
         signals.check()
         if not run.references:  # else they were computed before an interruption
-            references = {"majority": majority(graph)}
-            if (features_alone := regression(graph, run.card.preparation)) is not None:
-                references["regression"] = features_alone
-            run.write_references(references)
+            run.write_references(reference_scores(graph, run.card.preparation))
     best = run.scores(run.best_seed)
     _warn(best["val_scores"], best["metric"], run.references, graph)
     return run

@@ -1,4 +1,4 @@
-"""What a model must beat: always predicting the largest class, and logistic regression on the features alone."""
+"""What a model must beat: always predicting the largest class, and what reads the features or the edges alone."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from torch import Tensor
 from ngcn.graph import Graph, StoredGraph
 from ngcn.large import Prepared
 from ngcn.model import Preparation
+from ngcn.registry import MODELS, load
 from ngcn.scoring import merit, scores
 from ngcn.text import METRICS, percent, score_text
 
@@ -20,6 +21,17 @@ Scores = dict[str, dict[str, float]]  # split -> name -> score
 STRENGTHS = (1.0, 100.0)  # C of logistic regression; the validation nodes choose
 MOST = 5_000  # training nodes of logistic regression; more take long, and teach it little
 RANKS_WELL = 0.6  # ROC-AUC above which a model that predicts a single class has learned something all the same
+MOST_LINKS = 30_000_000  # edges times classes, with which label propagation takes about 10 s
+ALONE = {  # reference -> what it is, and what to try if it is better
+    "regression": (
+        "Logistic regression on the features alone",
+        "The edges may mislead the model; `model='mlp'` ignores them.",
+    ),
+    "propagation": (
+        "Label propagation, which sees the edges alone,",
+        "The features may tell little about the labels; `model='lp'` ignores them.",
+    ),
+}
 
 
 def majority(graph: Graph) -> Scores:
@@ -65,35 +77,55 @@ def regression(graph: Graph, preparation: Preparation) -> Scores | None:
     return max(found, key=lambda scored: scored["val"].get("accuracy", 0.0))
 
 
+def propagation(graph: Graph) -> Scores | None:
+    """The scores of label propagation, the model `lp`, which sees the edges and the training labels; None for
+    multi-label, and for graphs on which it takes long."""
+    if graph.multilabel or isinstance(graph, StoredGraph) or graph.adjacency.nnz * graph.classes > MOST_LINKS:
+        return None
+    baseline = load(MODELS["lp"].baseline)()
+    baseline.fit(graph, seed=0)
+    logits = torch.from_numpy(baseline.predict_proba(graph).clip(np.finfo(float).tiny)).log()
+    return _evaluate(graph, lambda rows: logits[rows])
+
+
+def reference_scores(graph: Graph, preparation: Preparation) -> dict[str, Scores]:
+    """The scores of all of them that suit the graph."""
+    found = {
+        "majority": majority(graph),
+        "regression": regression(graph, preparation),
+        "propagation": propagation(graph),
+    }
+    return {name: of for name, of in found.items() if of is not None}
+
+
 def warning_of(val: dict[str, float], metric: str, references: dict[str, Scores], nodes: int) -> str:
-    """What a user must know about a model with the scores ``val`` on so many validation nodes, in a sentence; empty if
-    it beats the references. Logistic regression must be better by more than a standard error."""
-
-    def of(reference: str) -> float:
-        return merit(metric, references.get(reference, {}).get("val", {}).get(metric, nan))
-
+    """What a user must know about a model with the scores ``val`` on so many validation nodes; empty if it beats the
+    references. What sees the features or the edges alone must be better by more than a standard error."""
     if not val:
         return ""
+    merits = {name: merit(metric, of["val"].get(metric, nan)) for name, of in references.items()}
     ours, shown = merit(metric, val[metric]), score_text(metric, val[metric])
-    what = f"its {METRICS[metric].lower()} on the validation nodes, {shown}, is that of always predicting one class"
-    if ours <= of("majority"):
+    found = []
+    if ours <= merits.get("majority", nan):
+        what = f"its {METRICS[metric].lower()} on the validation nodes, {shown}, is that of always predicting one class"
         auc = val.get("roc_auc", 0.0)
         if auc > RANKS_WELL and metric != "roc_auc":
-            return (
+            found.append(
                 f"The model hardly predicts more than one class: {what}. But it ranks nodes well (ROC-AUC "
                 f"{percent(auc, 1)}): use its probabilities, or train with `metric='roc_auc'` or `balance=True`."
             )
-        return (
-            f"The model has learned nothing: {what}. Check that features and edges have to do with the labels; more "
-            "labels or `balance=True` may help."
-        )
-    if of("regression") - ours > 0.5 / nodes**0.5:
-        theirs = score_text(metric, abs(of("regression")))
-        return (
-            f"Logistic regression on the features alone does better on the validation nodes: {theirs}, against "
-            f"{shown}. The edges may mislead the model; `model='mlp'` ignores them."
-        )
-    return ""
+        else:
+            found.append(
+                f"The model has learned nothing: {what}. Check that features and edges have to do with the labels; "
+                "more labels or `balance=True` may help."
+            )
+    better = {name: merits[name] for name in ALONE if merits.get(name, nan) - ours > 0.5 / nodes**0.5}
+    if better:
+        best = max(better, key=better.__getitem__)
+        what, remedy = ALONE[best]
+        theirs = score_text(metric, references[best]["val"][metric])
+        found.append(f"{what} does better on the validation nodes: {theirs}, against {shown}. {remedy}")
+    return " ".join(found)
 
 
 def _evaluate(graph: Graph, logits: Callable[[np.ndarray], Tensor]) -> Scores:
