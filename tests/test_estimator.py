@@ -458,3 +458,11 @@ def test_nan_is_a_missing_value(missing: str, given: bool) -> None:
         clone(SMALL).set_params(missing="error").fit(X, few)
     with pytest.raises(ConfigError, match="missing must be one of propagate, mean, error"):
         clone(SMALL).set_params(missing="zero").fit(X, few)
+
+
+def test_a_huge_sparse_y_is_an_error_before_memory_is_asked_for(crowds, fitted) -> None:
+    X, _, _ = crowds
+    huge = sp.csr_array((len(X), 10**9))
+    for call in (fitted.score, clone(SMALL).fit):
+        with pytest.raises(GraphError, match=r"y of shape .* needs at least [\d,.]+ GB"):
+            call(X, huge)

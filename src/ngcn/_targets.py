@@ -12,6 +12,7 @@ from sklearn.utils.validation import column_or_1d
 
 from ngcn.errors import GraphError
 from ngcn.graph import UNKNOWN
+from ngcn.memory import check_memory
 
 Targets = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -26,7 +27,7 @@ def read_targets(y: Any) -> Targets:
         >>> read_targets(np.array(["cat", -1, "dog"], dtype=object))
         (array([ 0, -1,  1]), array([ True, False,  True]), array(['cat', 'dog'], dtype=object))
     """
-    y = y.toarray() if sp.issparse(y) else np.asarray(y)
+    y = dense(y)
     if y.ndim == 2 and y.shape[1] > 1:
         return _read_matrix(y)
     y = column_or_1d(y, warn=True)
@@ -52,6 +53,15 @@ def read_targets(y: Any) -> Targets:
     return labels, known, classes
 
 
+def dense(y: Any) -> np.ndarray:
+    """A y as an array; the memory that a sparse one takes is checked first."""
+    if not sp.issparse(y):
+        return np.asarray(y)
+    remedy = "it has a column per class, so check its shape"
+    check_memory(y.dtype.itemsize * y.shape[0] * y.shape[1], f"y of shape {y.shape}", remedy, GraphError)
+    return np.asarray(y.toarray())
+
+
 def _read_matrix(y: np.ndarray) -> Targets:
     known = ~(y == UNKNOWN).all(axis=1)
     if not known.any():
@@ -66,6 +76,7 @@ def _read_matrix(y: np.ndarray) -> Targets:
 
 def check_not_missing(y: Any) -> None:
     """Raise an error for None and NaN, the missing values of data frames."""
+    y = y.tocoo().data if sp.issparse(y) else y
     kind = getattr(getattr(y, "dtype", None), "kind", None)
     if kind in ("O", "f") and any(label is None or label != label for label in np.ravel(y).tolist()):
         raise GraphError("y contains None or nan; use -1 for unlabelled nodes.")

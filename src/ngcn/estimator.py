@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.class_weight import compute_sample_weight
 from sklearn.utils.validation import _check_sample_weight, check_consistent_length, check_is_fitted, validate_data
 
-from ngcn._targets import check_not_missing, part_of_each_class, read_targets
+from ngcn._targets import check_not_missing, dense, part_of_each_class, read_targets
 from ngcn.checks import choice
 from ngcn.config import Config
 from ngcn.data.knn import Neighbours
@@ -218,7 +218,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         if isinstance(X, Graph):
             _check_alone(y)
             y = X.labels
-        y = y.toarray() if sp.issparse(y) else np.asarray(y)
+        y = dense(y)
         check_consistent_length(predicted, np.atleast_1d(y), sample_weight)
         if isinstance(X, Graph) and X.test.any():
             scored = X.test

@@ -18,7 +18,7 @@ from typing import TypeVar
 from joblib import Parallel, delayed, parallel_config
 from joblib.externals import loky
 from joblib.externals.loky.process_executor import TerminatedWorkerError
-from joblib.parallel import get_active_backend
+from joblib.parallel import BACKENDS, get_active_backend
 
 from ngcn.errors import EngineError
 
@@ -49,7 +49,8 @@ class Processes:
         with deaf_to_signals(), parallel_config(backend, n_jobs=self.workers, **threads):
             # Arrays are mapped into memory, not copied. Mode "c": to the kernels, a read-only array is another type.
             parallel = Parallel(return_as="generator_unordered", batch_size=1, mmap_mode="c")
-            results = parallel(delayed(_do)(task, os.getpid()) for task in tasks)
+            parent = os.getpid() if isinstance(backend, BACKENDS["loky"]) else None
+            results = parallel(delayed(_do)(task, parent) for task in tasks)
         try:
             with warnings.catch_warnings():
                 warnings.filterwarnings("ignore", "A worker stopped")  # joblib replaces workers that have grown
@@ -71,21 +72,21 @@ def deaf_to_signals() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, mask)
 
 
-def _do(task: Callable[[], T], parent: int) -> T:
-    """In a worker; it is no child of the process on another machine, or if that runs the task by itself."""
-    if os.getppid() == parent:
+def _do(task: Callable[[], T], parent: int | None) -> T:
+    """In a worker process of this parent, in the parent itself, or, if that is None, on a cluster."""
+    if parent not in (None, os.getpid()):
         _begin(parent)
     return task()
 
 
 @cache
 def _begin(parent: int) -> None:
-    """Once in a worker process."""
+    """Once in a worker process, whose parent may have been killed meanwhile."""
+    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
     import torch
 
     torch.set_num_threads(1)
     gc.freeze()  # as in __main__.py: else its end takes a second
-    threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
 
 
 def _end_with(parent: int) -> None:

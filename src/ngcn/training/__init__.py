@@ -1,12 +1,13 @@
-"""Training one seed: the loop, recipes, batches, the selection of a step, checkpoints."""
+"""Training one seed: set-up, loop and finish; recipes, batches, the selection of a step, checkpoints."""
 
 from ngcn.training.batches import Batch
 from ngcn.training.checkpoint import refit_checkpoint, steps_taken
-from ngcn.training.loop import fit, for_network
+from ngcn.training.loop import fit
 from ngcn.training.recipe import Recipe
 from ngcn.training.references import majority, regression, warning_of
 from ngcn.training.result import HISTORY, Result
 from ngcn.training.selection import Selection, Step
+from ngcn.training.setup import for_network
 
 __all__ = [
     "HISTORY",
