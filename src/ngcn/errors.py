@@ -6,6 +6,8 @@ the command line prints them as options.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+
 from ngcn.text import plain, shorten
 
 LONGEST = 1000  # characters of a message; names and values in it may come from a file
@@ -52,6 +54,53 @@ class DatasetError(NGCNError):
             ...
         ngcn.errors.DatasetError: There is no dataset 'corra', nor a file or folder of that name; did you mean cora?
     """
+
+
+class SeveralProblemsError(DatasetError):
+    """Several things are wrong with the files of a graph: ``errors`` has an error for each."""
+
+    def __init__(self, errors: Sequence[NGCNError]) -> None:
+        Exception.__init__(self, errors)  # what it is pickled with
+        self.errors = tuple(errors)
+
+    def __str__(self) -> str:
+        return "\n".join([f"{len(self.errors)} problems:", *(f"- {error}" for error in self.errors)])
+
+
+class Problems(list[NGCNError]):
+    """Collects the errors of steps that do not depend on each other, so that all of them are reported at once.
+
+    Example:
+        >>> problems = Problems()
+        >>> for number in (1, 2):
+        ...     with problems:
+        ...         raise DatasetError(f"Row {number} is bad.")
+        >>> problems.check()
+        Traceback (most recent call last):
+            ...
+        ngcn.errors.SeveralProblemsError: 2 problems:
+        - Row 1 is bad.
+        - Row 2 is bad.
+    """
+
+    def __init__(self, found: Iterable[NGCNError] = ()) -> None:
+        super().__init__()
+        for error in found:
+            self.extend(error.errors if isinstance(error, SeveralProblemsError) else [error])
+
+    def __enter__(self) -> Problems:
+        return self
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        if isinstance(error, NGCNError):
+            self.extend(Problems([error]))
+        return isinstance(error, NGCNError)
+
+    def check(self) -> None:
+        """Raise an error if there is any: itself, or one about all of them."""
+        found = list({str(error): error for error in self}.values())
+        if found:
+            raise found[0] if len(found) == 1 else SeveralProblemsError(found)
 
 
 class ConfigError(NGCNError):

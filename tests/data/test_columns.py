@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
-from ngcn import Config, Model, train
+from ngcn import Config, Model, build, train
 from ngcn.data.columns import Column, ColumnFacts, decide
 from ngcn.data.files import read
 from ngcn.data.table import Table
@@ -287,5 +288,70 @@ def test_facts_about_columns(tmp_path: Path) -> None:
     )
     assert facts["about"].treatment == "TF-IDF of 10 words" and facts["about"].suggestion == "`text=['about']`"
     assert facts["name"] == ColumnFacts("name", "ignored", "ignored", 0, ROWS, "`ignore=['name']`")
-    bad = read(write(tmp_path / "bad", {**company(), "staff": ["many"] + ["5"] * (ROWS - 1)}))
-    assert "'many' is not a number" in str(bad.error) and len(bad.column_facts()) == len(company())
+    bad = read(write(tmp_path / "bad", {**company(), "staff": ["many"] * 9 + ["5"] * (ROWS - 9)}))
+    assert "'many' is not a number" in str(bad.errors[0]) and len(bad.column_facts()) == len(company())
+
+
+def test_a_few_odd_cells_are_missing_values_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    given = company(rows=100)
+    odd = {"listed": (3, "vielleicht"), "staff": (5, "many"), "margin": (7, "1e9 km"), "founded": (0, "long ago")}
+    for name, (row, cell) in odd.items():
+        given[name][row] = cell
+    graph = load_dataset(write(tmp_path / "firms", given))
+    assert {column.name: (column.kind, column.format) for column in graph.columns} == KINDS
+    for name, (row, cell) in odd.items():
+        assert np.isnan(graph.features[row, graph.feature_names.index(name)])
+        assert f"column {name!r}: 1 cell counts as missing (row {row + 2}: {cell!r} is " in caplog.text
+    assert "correct it, or train with `one_hot=['listed']` or `ignore=['listed']`." in caplog.text
+    facts = {of.name: of for of in read(write(tmp_path / "firms", given)).column_facts()}
+    assert (facts["listed"].kind, facts["listed"].missing, facts["staff"].missing) == ("boolean", 1, 1)
+    for row in range(10):
+        given["staff"][row] = "many"
+    with pytest.raises(DatasetError, match="has 10 bad cells: row 2, column 'staff': 'many' is not a number"):
+        load_dataset(write(tmp_path / "firms", given))
+
+
+def test_a_column_that_is_almost_of_another_kind_says_why_it_is_not(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    given = {**company(), "part": [["yes", "no", "partly", "yes"][i % 4] for i in range(ROWS)]}
+    given["floor"] = [str(i % 12) for i in range(ROWS - 1)] + ["07"]
+    load_dataset(write(tmp_path / "firms", given))
+    assert "'part' (3 values; yes and no, but 15 are neither, such as 'partly' in row 4)" in caplog.text
+    assert "'floor' (13 values; whole numbers, but '07' in row 61 begins with 0)" in caplog.text
+    facts = {of.name: of.treatment for of in read(write(tmp_path / "firms", given)).column_facts()}
+    assert facts["floor"] == "one-hot (13 values; whole numbers, but '07' in row 61 begins with 0)"
+    assert columns_of(a=["t"] * 99 + ["x"])["a"].kind == "one-hot"  # no pair
+
+
+@pytest.mark.parametrize("how", ["tables", "pandas", "built"])
+def test_a_model_knows_the_names_of_the_columns_that_are_no_features(tmp_path: Path, how: str) -> None:
+    nodes = pd.DataFrame({"nr": range(ROWS), "paper": ["xy"[i % 2] for i in range(ROWS)]})
+    nodes["junk"], nodes["age"] = "?", [i % 7 * 1.5 for i in range(ROWS)]
+    edges = pd.DataFrame({"a": range(ROWS - 2), "b": range(2, ROWS)})
+    for folder in ("old", "new"):
+        (tmp_path / folder).mkdir()
+        nodes.to_csv(tmp_path / folder / "nodes.csv", index=False)
+        edges.to_csv(tmp_path / folder / "edges.csv", index=False)
+    names = {"id": "nr", "label": "paper", "source": "a", "target": "b", "ignore": ["junk"]}
+    old = f"{tmp_path}/old/"
+    if how == "pandas":
+        graph = Graph.from_pandas(nodes, edges, **names)
+    elif how == "built":
+        build(tmp_path / "old", out=tmp_path / "built", **names)
+        graph = load_dataset(f"{tmp_path}/built")
+    else:
+        graph = load_dataset(old, **names)
+    train(graph, Config(model="gcn", steps=2)).model.save(tmp_path / "model")
+    model = Model.load(tmp_path / "model")
+    new = model.read_graph(f"{tmp_path}/new/")
+    assert new.node_ids.tolist() == list(range(ROWS)) and new.feature_names == ("age",) and new.test.all()
+    assert new.edges == ROWS - 2 and not model.new_nodes(new).any()
+    nodes.rename(columns={"nr": "id"}).to_csv(tmp_path / "new" / "nodes.csv", index=False)
+    edges.rename(columns={"b": "target"}).to_csv(tmp_path / "new" / "edges.csv", index=False)
+    with pytest.raises(DatasetError) as raised:
+        model.read_graph(f"{tmp_path}/new/")
+    for text in ("nodes.csv has no column 'nr'", "edges.csv has no column 'b'"):
+        assert re.search(
+            f"{text}; its first line names .*: rename the right one: the model was trained", str(raised.value)
+        )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import logging
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -47,7 +48,7 @@ def test_every_column_has_its_place(tmp_path: Path, caplog: pytest.LogCaptureFix
     expected[[0, 1, 3], [1, 2, 4]] = 1, 2.5, 1
     np.testing.assert_array_equal(graph.adjacency.toarray(), expected)
     (warning,) = caplog.messages
-    assert warning.startswith("1 validation node is too few to choose a step reliably; label")
+    assert warning.startswith("1 validation node is few: a score on them has a standard error of up to 50 points")
 
 
 def test_every_kind_of_file_gives_the_same_graph(tmp_path: Path) -> None:
@@ -234,7 +235,7 @@ def test_missing_features_and_splits_are_made_with_a_warning(tmp_path: Path, cap
     few = load_dataset(path, split="random:2", seed=1)
     assert few.train.sum() == 4 and few.val.sum() + few.test.sum() == 16
     assert "g, split random:2: 4 training, 5 validation and 11 test nodes." in caplog.text
-    assert "5 validation nodes are too few to choose a step reliably" in caplog.text
+    assert "5 validation nodes are few: a score on them has a standard error of up to 22 points" in caplog.text
 
 
 def test_a_split_without_validation_takes_some_of_training(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
@@ -326,3 +327,42 @@ def test_weights_with_decimal_commas(tmp_path: Path) -> None:
     nodes = NODES.replace(",", ";")
     graph = load_dataset(write(tmp_path / "zoo", nodes, "source;target;weight\na;b;2,5\nb;c;1\nd;e;1.000,5\n"))
     assert graph.adjacency.data.tolist() == [2.5, 1, 1000.5]
+
+
+def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
+    """Of all three files, and of all rows of each."""
+    nodes = "id,label,split,age,height\na,cat,train,old,10\na,dog,train,new,20\n,cat,vla,3,30\nd,dog,test,4,45.5\n"
+    edges = "source,target,weight\na,b,1\nb,,-2\nd,e,0\nd,a,x\n"
+    features = "id,what\nq,sun\na,moon\n"
+    with pytest.raises(DatasetError, match="8 problems:") as raised:
+        load_dataset(write(tmp_path / "zoo", nodes, edges, features))
+    for text in (
+        r"nodes\.csv, row 4, column 'id': a node id is missing",
+        r"nodes\.csv, row 3, column 'id': the id 'a' is in row 2 already",
+        r"edges\.csv has 4 bad cells: row 2, column 'target': there is no node 'b' .*row 3, column 'target': a node",
+        r"edges\.csv, row 5, column 'weight': 'x' is not a number",
+        r"nodes\.csv has 2 bad cells: row 2, column 'age': 'old' .*; row 3, column 'age': 'new'",
+        r"features\.csv, row 2, column 'id': there is no node 'q'",
+        r"features\.csv has no column 'feature'",
+        r"nodes\.csv, row 4, column 'split': 'vla' is not a split",
+    ):
+        assert re.search(text, str(raised.value)), text
+    path = write(tmp_path / "zoo", nodes.replace("id,", ",").replace("age", "graph"), edges, None)
+    with pytest.raises(DatasetError) as raised:
+        load_dataset(path, one_hot=["size", "colour"])
+    for text in ("no column 'id'", "'target': a node id is missing", "'size'", "'colour'", "'vla' is not a split"):
+        assert text in str(raised.value), text
+    (tmp_path / "zoo" / "edges.csv").unlink()
+    with pytest.raises(DatasetError, match=r"(?s)edges\.csv cannot be read.*no column 'id'"):
+        load_dataset(path)
+
+
+def test_repeated_edges_and_self_loops_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    load_dataset(write(tmp_path / "zoo", edges=EDGES))
+    assert "repeat" not in caplog.text and "itself" not in caplog.text
+    load_dataset(write(tmp_path / "zoo", edges=EDGES + "a,b,1\na,b,3\nc,c,1\n"))
+    loop = "1 row is an edge from a node to itself, and not used: models have their own."
+    assert f"edges.csv: 2 rows repeat an edge: their weights are added; {loop}" in caplog.text
+    caplog.clear()
+    load_dataset(write(tmp_path / "zoo", edges="source,target\na,b\nb,a\na,b\n"))
+    assert "edges.csv: 1 row repeats an edge: each edge counts once." in caplog.text

@@ -170,11 +170,11 @@ def test_errors_name_the_file() -> None:
 
 def test_errors_of_the_reader() -> None:
     X = Block(np.ones((4, 1), np.float32))
-    both = parts(X, training_error=DatasetError("first"), error=DatasetError("second"))
-    with pytest.raises(DatasetError, match="first"):
+    both = parts(X, training_errors=[DatasetError("first")], errors=[DatasetError("second")])
+    with pytest.raises(DatasetError, match="2 problems:\n- second\n- first"):
         for_training(both)
-    with pytest.raises(DatasetError, match="second"):
-        for_training(parts(X, error=DatasetError("second")))
+    with pytest.raises(DatasetError, match=r"^second$"):
+        for_training(parts(X, errors=[DatasetError("second")]))
     with pytest.raises(DatasetError, match="second"):
         for_model(both, Schema(("x", "y"), ("0",)))
 

@@ -73,9 +73,10 @@ def test_suggestions_follow_the_data() -> None:
 
 
 def test_all_problems_are_found_at_once(tmp_path: Path) -> None:
-    folder = tables(tmp_path / "bad", edges="nobody;001\n002;none\n", margin={1: "much", 2: "more"}, split={3: "trian"})
+    margin = {1: "much", 2: "more", 3: "much"}
+    folder = tables(tmp_path / "bad", edges="nobody;001\n002;none\n", margin=margin, split={3: "trian"})
     found = inspect_graph(folder, label="group")
-    edges, label, cells, split = found.problems
+    edges, cells, label, split = found.problems
     assert "row 60, column 'source': there is no node 'nobody'" in edges and "'none'" in edges
     assert "has no column 'label'" not in label and "has no column 'group'" in label
     assert "row 3, column 'margin': 'much' is not a number; row 4, column 'margin': 'more'" in cells

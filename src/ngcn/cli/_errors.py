@@ -19,7 +19,7 @@ import typer
 from typer.core import TyperGroup
 
 from ngcn.config import Config
-from ngcn.errors import LONGEST, NGCNError, RunError
+from ngcn.errors import LONGEST, NGCNError, RunError, SeveralProblemsError
 from ngcn.text import plain, shorten
 
 USER_ERROR = 2
@@ -51,7 +51,8 @@ class Verbs(TyperGroup):
         except BrokenPipeError:
             raise  # typer handles it
         except NGCNError as error:
-            printer.print(str(error))
+            for line in str(error).splitlines() if isinstance(error, SeveralProblemsError) else [str(error)]:
+                printer.print(line)
         except OSError as error:
             printer.print(f"{error.filename}: {error.strerror}." if error.filename else f"{error.strerror or error}.")
         except (MemoryError, RuntimeError) as error:  # torch raises a RuntimeError

@@ -109,10 +109,19 @@ def read_numbers(texts: pa.Array) -> Numbers | None:
     return Numbers(sign, unit, certain=not same and not either, either=either)
 
 
-def are_booleans(texts: pa.Array) -> bool:
-    """Whether all texts are of one pair, such as yes and no."""
-    values = {text.lower() for text in pc.unique(texts).to_pylist()[:9] if text is not None}
-    return any(values <= set(pair) for pair in BOOLEANS)
+def share_of_booleans(texts: pa.Array) -> float:
+    """The share of the texts that are of one pair, such as yes and no. If others are among them, both must be there.
+
+    Example:
+        >>> share_of_booleans(pa.array(["Yes", "no", None, "no", "perhaps"])), share_of_booleans(pa.array(["y"]))
+        (0.75, 1.0)
+        >>> share_of_booleans(pa.array(["y", "y", "z"]))
+        0.0
+    """
+    values = pc.value_counts(pc.utf8_lower(texts.drop_null()))
+    of = dict(zip(values.field("values").to_pylist(), values.field("counts").to_pylist(), strict=True))
+    pairs = [pair for pair in BOOLEANS if set(pair) <= set(of) or set(of) <= set(pair)]
+    return max((sum(of.get(text, 0) for text in pair) for pair in pairs), default=0) / max(1, sum(of.values()))
 
 
 def days(cells: pa.Array) -> np.ndarray:

@@ -12,16 +12,19 @@ import pyarrow.compute as pc
 
 from ngcn.data import cells, words
 from ngcn.data.parts import log
-from ngcn.data.table import Table
-from ngcn.errors import DatasetError
+from ngcn.data.table import BadCell, Table
+from ngcn.errors import DatasetError, Problems
 from ngcn.text import count
 
 NUMBERS = ("number", "boolean", "date", "time", "duration")  # kinds that become one feature
 KINDS = (*NUMBERS, "one-hot", "text", "ignored")
 STORED = {"name": str, "kind": set(KINDS), "format?": str, "words?": list[str], "idf?": [float]}  # schema of a column
+READ_WITH = {"id?": str, "source?": str, "target?": str, "label?": str, "ignore?": list[str], "multilabel?": bool}
 FEW, MANY_EACH, MOST_VALUES = 20, 10, 1000  # a text column is one-hot with few values, or with as many nodes of each
 WORDY = 3  # words in a cell, on average, that make a text column free text
+MOSTLY = 0.95  # of the cells of a column are of one kind: then the others count as missing values
 MOST_LISTED = 5
+CODE = "^0[0-9]+$"  # a whole number with a leading zero
 EITHER = "dmy or mdy"  # the order of dates that cannot be told, which is an error once they are read
 ORDERS = {"ymd": "year, month, day", "dmy": "day first", "mdy": "month first", "dby": "day first", "bdy": "month first"}
 SIGNS = {".": "", ",": "decimal comma"}
@@ -81,6 +84,11 @@ def columns_to_json(columns: Sequence[Column]) -> list[dict[str, object]]:
     return [{name: value for name, value in asdict(column).items() if value} for column in columns]
 
 
+def options_from_json(stored: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Options that fit :data:`READ_WITH`, without those of a newer version."""
+    return {option: value for option, value in (stored or {}).items() if f"{option}?" in READ_WITH}
+
+
 def columns_from_json(stored: Sequence[Mapping[str, Any]]) -> tuple[Column, ...]:
     """Columns that fit :data:`STORED`, without what a newer version may know about them; a ValueError if their values
     do not belong together."""
@@ -131,7 +139,10 @@ def _facts(nodes: Table, name: str, column: Column | None, purpose: str) -> Colu
     treatment = column.describe()
     if column.kind == "number" and not column.format[1:]:
         treatment = ", ".join(filter(None, ("a number", treatment)))
-    treatment += f" ({count(distinct, 'value')})" if column.kind == "one-hot" else ""
+    if column.kind == "one-hot":
+        treatment += f" ({_of_values(nodes, name)})"
+    elif column.kind in NUMBERS and column.format != EITHER:
+        missing += len(nodes.read(name, column.kind, column.format)[1])
     return ColumnFacts(name, column.kind, treatment, missing, distinct, suggestion)
 
 
@@ -174,7 +185,7 @@ def _of_type(name: str, kind: pa.DataType) -> Column:
 
 def _of_texts(nodes: Table, name: str, known: pa.Array) -> Column:
     """The treatment of texts, of which ``known`` are not missing, that are no numbers."""
-    if cells.are_booleans(known):
+    if cells.share_of_booleans(known) >= MOSTLY:
         return Column(name, "boolean")
     least = (len(known) - known.null_count) // 2
     found = {order: cells.parse(known, "date", order) for order in cells.DATES}
@@ -196,7 +207,7 @@ def _are_codes(texts: pa.Array) -> bool:
         return False
     point = pc.any(pc.match_substring_regex(texts[:100], "[^0-9]")).as_py()
     return not point and bool(
-        pc.any(pc.match_substring_regex(texts, "^0[0-9]+$")).as_py()
+        pc.any(pc.match_substring_regex(texts, CODE)).as_py()
         and pc.all(pc.match_substring_regex(texts, "^[0-9]+$")).as_py()
     )
 
@@ -222,20 +233,40 @@ def treatment_of_text(nodes: Table, name: str) -> Column:
 def numbers(nodes: Table, columns: Sequence[Column]) -> np.ndarray:
     """The cells of columns with numbers as a float32 matrix; NaN for a missing value."""
     matrix = np.empty((len(nodes), len(columns)), np.float32)
-    bad: list[tuple[int, str, str]] = []
+    bad: list[BadCell] = []
+    odd: list[BadCell] = []
+    problems = Problems()
     for place, column in enumerate(columns):
-        if column.format == EITHER:
-            raise DatasetError(
-                f"{nodes.at(column.name)}: these dates may have the day or the month first; write them as 2000-12-31, "
-                f"or train with `ignore={[column.name]}`."
-            )
-        matrix[:, place], wrong = nodes.read(column.name, column.kind, column.format)
-        bad += wrong
+        with problems:
+            if column.format == EITHER:
+                raise DatasetError(
+                    f"{nodes.at(column.name)}: these dates may have the day or the month first; write them as "
+                    f"2000-12-31, or train with `ignore={[column.name]}`."
+                )
+            matrix[:, place], wrong = nodes.read(column.name, column.kind, column.format)
+            few = len(wrong) <= (1 - MOSTLY) * (len(wrong) + np.isfinite(matrix[:, place]).sum())
+            (odd if few else bad).extend(wrong)
     if bad:
         names = list(dict.fromkeys(name for _, name, _ in bad))
         those = "it" if len(bad) == 1 else "them"
-        raise nodes.bad_cells(bad, f"correct {those}, or train with `ignore={names}`.")
+        with problems:
+            raise nodes.bad_cells(bad, f"correct {those}, or train with `ignore={names}`.")
+    problems.check()
+    if odd:
+        matrix[~np.isfinite(matrix)] = np.nan
+        _announce_odd(nodes, odd)
     return matrix
+
+
+def _announce_odd(nodes: Table, odd: Sequence[BadCell]) -> None:
+    """Print the cells that count as missing because almost all others of their columns are of another kind."""
+    for name in dict.fromkeys(name for _, name, _ in odd):
+        of = [(row, what) for row, column, what in odd if column == name]
+        listed = "; ".join(f"row {nodes.row_number(row)}: {what}" for row, what in of[:MOST_LISTED])
+        more = f"; and {len(of) - MOST_LISTED} more" if len(of) > MOST_LISTED else ""
+        are, those = (f"{len(of)} cells count", "them") if len(of) > 1 else ("1 cell counts", "it")
+        remedy = f"correct {those}, or train with `one_hot={[name]}` or `ignore={[name]}`"
+        log.warning(f"{nodes.at(name)}: {are} as missing ({listed}{more}); {remedy}.")
 
 
 def announce(nodes: Table, columns: Sequence[Column]) -> None:
@@ -243,20 +274,34 @@ def announce(nodes: Table, columns: Sequence[Column]) -> None:
     read = {column.name: column.describe() for column in columns if column.kind in NUMBERS and column.kind != "boolean"}
     if listed := _listed({name: what for name, what in read.items() if what}):
         log.warning(f"{nodes.name}: read as numbers: {listed}.")
-    few = {c.name: count(_distinct(nodes, c.name), "value") for c in columns if c.kind == "one-hot"}
-    if few:
+    if few := {c.name: _of_values(nodes, c.name) for c in columns if c.kind == "one-hot"}:
         log.warning(f"{nodes.name}: text with few values, encoded one-hot: {_listed(few)}.")
     if wordy := {c.name: count(len(c.words), "word") for c in columns if c.kind == "text"}:
         log.warning(f"{nodes.name}: free text, encoded as TF-IDF: {_listed(wordy)}.")
     ignored = {c.name: _distinct(nodes, c.name) for c in columns if c.kind == "ignored"}
     if empty := [name for name, values in ignored.items() if not values]:
         log.warning(f"{nodes.name}: ignored, without a value: {', '.join(map(repr, empty))}.")
-    if other := {name: count(values, "value") for name, values in ignored.items() if values}:
+    if other := {name: _of_values(nodes, name) for name, values in ignored.items() if values}:
         log.warning(f"{nodes.name}: ignored, as names or codes: {_listed(other)}; `one_hot` or `text` would use them.")
 
 
 def _distinct(nodes: Table, name: str) -> int:
     return len(pc.unique(nodes.known(name).drop_null()))
+
+
+def _of_values(nodes: Table, name: str) -> str:
+    """The number of values of a text column, and why it is no column of another kind if it almost is."""
+    found, known = count(_distinct(nodes, name), "value"), nodes.known(name)
+    if _are_codes(known) and len(pc.unique(pc.utf8_length(known.drop_null()))) > 1:  # not like postal codes
+        row = pc.index(pc.match_substring_regex(known, CODE), True).as_py()
+        return f"{found}; whole numbers, but {known[row].as_py()!r} in row {nodes.row_number(row)} begins with 0"
+    if cells.share_of_booleans(known) > 0.5:
+        odd = np.isnan(cells.parse(known, "boolean")) & known.is_valid().to_numpy(zero_copy_only=False)
+        row = int(np.argmax(odd))
+        others = f"{odd.sum():,} are" if odd.sum() > 1 else "1 is"
+        example = f"{known[row].as_py()!r} in row {nodes.row_number(row)}"
+        return f"{found}; yes and no, but {others} neither, such as {example}"
+    return found
 
 
 def _listed(columns: Mapping[str, str]) -> str:
@@ -268,9 +313,12 @@ def _listed(columns: Mapping[str, str]) -> str:
 def instructed(nodes: Table, one_hot: Sequence[str], text: Sequence[str]) -> list[Column]:
     """The columns with instructions."""
     columns = [Column(name, "one-hot") for name in one_hot]
+    problems = Problems()
     for name in text:
         vocabulary, idf = words.learn(nodes.known(name).drop_null())
-        if not vocabulary:
-            raise DatasetError(f"{nodes.at(name)}: no word is in two cells, so there is no text to learn from.")
+        with problems:
+            if not vocabulary:
+                raise DatasetError(f"{nodes.at(name)}: no word is in two cells, so there is no text to learn from.")
         columns.append(Column(name, "text", "", vocabulary, idf))
+    problems.check()
     return columns

@@ -14,7 +14,7 @@ from ngcn.data.columns import NUMBERS, Column, decide, instructed, numbers
 from ngcn.data.parts import Block, log
 from ngcn.data.table import Table
 from ngcn.data.words import tf_idf
-from ngcn.errors import DatasetError
+from ngcn.errors import DatasetError, Problems
 
 ONE_HOT_VALUES = 1000  # a column with more values belongs into a table of features
 NO_NODE = "add it there, or remove the row."
@@ -29,20 +29,33 @@ def plan_columns(
     ``known`` are the columns of a model: what it knows is read in the same way.
     """
     if known:
-        for column in known:
-            if column.kind != "ignored" and column.name not in nodes.column_names:
+        return _as_known(nodes, other, known)
+    problems = Problems()
+    given: dict[str, list[str]] = {"one_hot": [], "text": []}
+    for option, wanted in {"one_hot": one_hot, "text": text}.items():
+        for name in wanted:
+            with problems:
+                given[option].append(nodes.need(name, f"use one of these for `{option}`."))
+    for name in (*given["one_hot"], *given["text"]):
+        if name in other or (name in given["one_hot"] and name in given["text"]):
+            what = "one-hot" if name in given["one_hot"] else "text"
+            with problems:
+                raise DatasetError(f"The column {name!r} of {nodes.name} cannot be {what} and something else at once.")
+    problems.check()
+    names = [name for name in nodes.column_names if name not in (*other, *given["one_hot"], *given["text"])]
+    return decide(nodes, names) + instructed(nodes, **given)
+
+
+def _as_known(nodes: Table, other: Sequence[str], known: Sequence[Column]) -> list[Column]:
+    problems = Problems()
+    for column in known:
+        if column.kind != "ignored":
+            with problems:
                 nodes.need(column.name, "add the column, which the model was trained with.")
-        there = [column for column in known if column.name in nodes.column_names and column.name not in other]
-        new = set(nodes.column_names) - set(other) - {column.name for column in there}
-        return there + decide(nodes, [name for name in nodes.column_names if name in new])
-    one_hot = [nodes.need(name, "use one of these for `one_hot`.") for name in one_hot]
-    text = [nodes.need(name, "use one of these for `text`.") for name in text]
-    for name in (*one_hot, *text):
-        if name in other or (name in one_hot and name in text):
-            what = "one-hot" if name in one_hot else "text"
-            raise DatasetError(f"The column {name!r} of {nodes.name} cannot be {what} and something else at once.")
-    names = [name for name in nodes.column_names if name not in (*other, *one_hot, *text)]
-    return decide(nodes, names) + instructed(nodes, one_hot, text)
+    problems.check()
+    there = [column for column in known if column.name in nodes.column_names and column.name not in other]
+    new = set(nodes.column_names) - set(other) - {column.name for column in there}
+    return there + decide(nodes, [name for name in nodes.column_names if name in new])
 
 
 def feature_blocks(nodes: Table, columns: Sequence[Column]) -> list[Block]:
@@ -57,34 +70,42 @@ def feature_blocks(nodes: Table, columns: Sequence[Column]) -> list[Block]:
     return blocks
 
 
-def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array) -> Block:
+def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array | None) -> Block:
     """Return the features in a table with a row for each (id, feature, value)."""
-    feature_column, value = table.need("feature"), table.find("value")
-    if not len(table):
-        raise DatasetError(f"{table.name} has no rows; remove the file if there are no sparse features.")
-    places, unknown = table.places(id_column, ids, nodes.name)
-    if unknown:
-        raise table.bad_cells(unknown, NO_NODE)
-    features = table.texts(feature_column, "the name of the feature is missing; fill it in or remove the row.")
-    values = table.numbers(value, "correct it or remove the row.") if value else np.ones(len(table), np.float32)
+    problems = Problems()
+    with problems:
+        places, unknown = table.places(id_column, ids, nodes.name)
+        if unknown:
+            raise table.bad_cells(unknown, NO_NODE)
+    with problems:
+        feature_column = table.need("feature")
+        if not len(table):
+            raise DatasetError(f"{table.name} has no rows; remove the file if there are no sparse features.")
+        features = table.texts(feature_column, "the name of the feature is missing; fill it in or remove the row.")
+    with problems:
+        value = table.find("value")
+        values = table.numbers(value, "correct it or remove the row.") if value else np.ones(len(table), np.float32)
+    problems.check()
     names = sorted(pc.unique(features).to_pylist())
     columns = pc.index_in(features, value_set=pa.array(names, pa.string())).to_numpy()
-    matrix = sp.csr_array((values, (places, columns)), shape=(len(ids), len(names)))
+    matrix = sp.csr_array((values, (places, columns)), shape=(len(nodes), len(names)))
     if again := len(table) - matrix.nnz:
         rows = f"{again:,} rows repeat" if again > 1 else "1 row repeats"
         log.warning(f"{table.name}: {rows} a feature of a node; the values are added.")
     return Block(matrix, names, sparse=True)
 
 
-def too_many_values(nodes: Table, blocks: Sequence[Block]) -> DatasetError | None:
-    """Return the error about a one-hot column that cannot be trained on. A model may know fewer of its values."""
+def check_one_hot(nodes: Table, blocks: Sequence[Block]) -> None:
+    """Raise an error about one-hot columns that cannot be trained on. A model may know fewer of their values."""
+    problems = Problems()
     for column, values in ((block.one_hot, block.matrix.shape[1]) for block in blocks):
         if column and values > ONE_HOT_VALUES:
-            return DatasetError(
-                f"{nodes.name}: the column {column!r} has {values} different values, too many for `one_hot`; put them "
-                f"into a table of features (id, feature), or use `ignore={[column]}`."
-            )
-    return None
+            with problems:
+                raise DatasetError(
+                    f"{nodes.name}: the column {column!r} has {values} different values, too many for `one_hot`; put "
+                    f"them into a table of features (id, feature), or use `ignore={[column]}`."
+                )
+    problems.check()
 
 
 def dense_features(given: Any, names: Sequence[str] | None = None) -> list[Block]:

@@ -8,12 +8,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pyarrow as pa
-
 from ngcn.data.catalog import check_exists, fetch, find, is_path, whereabouts
 from ngcn.data.parts import Parts
-from ngcn.data.table import Table
-from ngcn.data.table_file import read_table
 from ngcn.errors import DatasetError, NGCNError
 from ngcn.files import user_path
 from ngcn.registry import load
@@ -45,8 +41,8 @@ def read(name: str, **options: Any) -> Parts:
             ``label``, ``one_hot``, ``text``, ``ignore``, ``multilabel`` and ``columns`` of
             :func:`~ngcn.data.node_edge_tables.parts_of_tables`. Formats without tables ignore ``columns``.
     """
+    columns = options.pop("columns", None)  # of a model, whatever it is used on
     given = {option: value for option, value in options.items() if value and (option, value) != ("label", "label")}
-    columns = given.pop("columns", ())  # of a model, whatever it is used on
     check_exists(name)
     if not is_path(name):
         dataset = find(name)
@@ -62,7 +58,7 @@ def read(name: str, **options: Any) -> Parts:
     graph, reader, allowed = _reader(path)
     if not reader:
         raise DatasetError(f"{path} is not a graph that can be read; a folder should hold {FORMATS}.")
-    if columns and "columns" in allowed:
+    if columns is not None and "columns" in allowed:
         given["columns"] = columns
     if unused := [option for option in given if option not in (*allowed, "name")]:
         raise DatasetError(f"{path} has a format that does not take {_listed(unused)}.")
@@ -74,18 +70,6 @@ def read(name: str, **options: Any) -> Parts:
         # Whatever a library raises for content that no reader expected. MemoryError has no text
         reason = str(error) or "it does not fit into memory"
         raise DatasetError(f"{path} cannot be read as a graph: {reason.rstrip('.')}.") from error
-
-
-def without_edges(name: str, graph: str, **options: Any) -> Parts | None:
-    """Read the table of nodes alone, to find what else is wrong where edges cannot be read; None for other formats."""
-    path = user_path(name)
-    if is_path(name) and path.is_dir():
-        path = _find_table(path, "nodes") or path
-    if not is_path(name) or path.is_dir() or _reader(path)[1] != TABLES:
-        return None
-    given = {option: options[option] for option in COLUMNS if option in options}
-    edges = Table(pa.table({end: pa.array([], pa.string()) for end in ("source", "target")}), "edges")
-    return load("ngcn.data.node_edge_tables:parts_of_tables")(read_table(path), edges, name=graph, **given)
 
 
 def _listed(options: Any) -> str:
@@ -103,11 +87,10 @@ def _reader(path: Path) -> tuple[str, str | Callable[..., Parts], tuple[str, ...
 def _in_folder(folder: Path, given: dict[str, Any]) -> tuple[Path, dict[str, Any]]:
     """Return the file that represents a folder, and options for its reader."""
     nodes, edges, features = (_find_table(folder, table) for table in ("nodes", "edges", "features"))
-    if nodes and (edges or "edges" in given):
-        return nodes, {"name": folder.resolve().name, "edges": edges, "feature_table": features}
-    if nodes or edges:
-        missing = "edges" if nodes else "nodes"
-        raise DatasetError(f"{folder} has no {missing}.csv (or .tsv, .parquet, gzipped or not).")
+    if nodes:
+        return nodes, {"name": folder.resolve().name, "edges": edges or folder / "edges.csv", "feature_table": features}
+    if edges:
+        raise DatasetError(f"{folder} has no nodes.csv (or .tsv, .parquet, gzipped or not).")
     files = sorted(file for file in folder.iterdir() if file.is_file())
     found = [file for file in files if _reader(file)[1] not in ("", TABLES)]
     if not found:

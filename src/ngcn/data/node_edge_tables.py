@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,11 +14,12 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from ngcn.data.columns import Column, announce, column_facts
-from ngcn.data.feature_columns import NO_NODE, feature_blocks, plan_columns, sparse_features, too_many_values
+from ngcn.data.feature_columns import NO_NODE, check_one_hot, feature_blocks, plan_columns, sparse_features
 from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way
 from ngcn.data.table import MOST_LISTED, Table, as_integers
 from ngcn.data.table_file import read_table
-from ngcn.errors import DatasetError
+from ngcn.errors import DatasetError, Problems
+from ngcn.text import count
 
 IDS = ("id", "node_id", "nodeid", "node")  # names of the column of ids, and of the ends of an edge
 ENDS = (
@@ -25,22 +27,44 @@ ENDS = (
     *(("src", "dst"), ("from", "to"), ("source_id", "target_id"), ("from_id", "to_id"), ("src_id", "dst_id")),
     *(("id_1", "id_2"), ("id1", "id2"), ("node_1", "node_2"), ("node1", "node2"), ("u", "v")),
 )
+KNOWN = "rename the right one: the model was trained with this column."
 SPLITS = {"train": 1, "val": 2, "valid": 2, "validation": 2, "test": 3}  # and 0 for none
+
+
+class EdgeRows(NamedTuple):
+    """What a table of edges says."""
+
+    ends: tuple[str, str]  # its columns
+    sources: np.ndarray  # positions of nodes
+    targets: np.ndarray
+    weights: np.ndarray | None
 
 
 def read_tables(
     nodes: str | Path, edges: str | Path | None = None, feature_table: str | Path | None = None, **how: Any
 ) -> Parts:
     """Read two or three files, CSV, TSV or Parquet, gzipped or not; ``how`` as in :func:`parts_of_tables`."""
-    if edges is None:
-        raise DatasetError(f"{nodes} is a table of nodes; a graph needs a table of edges too, with `edges`.")
-    tables = [read_table(path) if path else None for path in (nodes, edges, feature_table)]
-    return parts_of_tables(*tables, **{"name": Path(nodes).name.split(".")[0], **how})  # type: ignore[arg-type]
+    problems, tables = Problems(), {}
+    for purpose, path in {"nodes": nodes, "edges": edges, "feature_table": feature_table}.items():
+        with problems:
+            if path:
+                tables[purpose] = read_table(path)
+            elif purpose == "edges":
+                raise DatasetError(f"{nodes} is a table of nodes; a graph needs a table of edges too, with `edges`.")
+    parts = None
+    if "nodes" in tables:
+        how = {"name": Path(nodes).name.split(".")[0], **how}
+        with problems:
+            parts = parts_of_tables(tables["nodes"], tables.get("edges"), tables.get("feature_table"), **how)
+    if parts is None:
+        problems.check()
+        raise AssertionError
+    return replace(parts, errors=[*problems, *parts.errors])
 
 
 def parts_of_tables(
     nodes: Table,
-    edges: Table,
+    edges: Table | None,
     feature_table: Table | None = None,
     *,
     name: str = "graph",
@@ -52,15 +76,16 @@ def parts_of_tables(
     text: Sequence[str] = (),
     ignore: Sequence[str] = (),
     multilabel: bool = False,
-    columns: Sequence[Column] = (),
+    columns: Sequence[Column] | None = None,
 ) -> Parts:
-    """Return the graph that the tables describe.
+    """Return the graph that the tables describe, with the errors of everything that cannot be read.
 
     Args:
         nodes: has the columns ``id``; ``label``, empty for unknown; optionally ``split`` (train, val, test or empty)
             and ``graph`` (if there are several graphs). Every other column is a feature, see
             :func:`ngcn.data.columns.decide`.
-        edges: has the columns ``source``, ``target``, both ids of nodes, and optionally ``weight``.
+        edges: has the columns ``source``, ``target``, both ids of nodes, and optionally ``weight``. None if it cannot
+            be read: then the graph has no edges.
         feature_table: has the columns ``id``, ``feature`` and optionally ``value``: sparse features, such as words.
         name: the name of the graph.
         id, source, target: the columns of ids; by default those of the names above, or of other usual ones.
@@ -69,133 +94,207 @@ def parts_of_tables(
         text: columns of free text; each of the frequent words becomes a feature, its TF-IDF.
         ignore: columns to ignore; ``split`` and ``graph`` may be among them.
         multilabel: whether a label is a list separated by ``|``; ``|`` alone is an empty list.
-        columns: how a model reads the columns of nodes.
+        columns: how a model that is used on the tables reads the columns of nodes; None for training.
     """
-    special, training_error = special_columns(nodes, id, label, ignore)
-    ids = _node_ids(nodes, special["id"])
-    ends = end_columns(edges, source, target)
-    (sources, unknown), (targets, more) = (edges.places(end, ids, nodes.name) for end in ends)
-    if unknown or more:
-        raise edges.bad_cells(unknown + more, NO_NODE)
-    blocks: list[Block] = []
+    if not len(nodes):
+        raise DatasetError(f"{nodes.name} has no rows, so the graph has no nodes.")
+    problems, of_training = Problems(), Problems()
+    known = columns is not None
+    special = special_columns(nodes, id, label, ignore, problems, of_training, known=known)
+    ids = _node_ids(nodes, special["id"], problems) if "id" in special else None
+    rows = None
+    if edges is not None:
+        rows = _edge_rows(edges, source, target, ids, nodes.name, problems, known=known)
     plan: list[Column] = []
-    feature_error = None
-    try:
-        plan = plan_columns(nodes, list(special.values()), one_hot, text, columns)
-        if not (columns or training_error):
+    blocks: list[Block] = []
+    with problems:
+        plan = plan_columns(nodes, list(special.values()), one_hot, text, columns or ())
+        if not known and "label" in special:  # else the labels may be among the columns
             announce(nodes, [column for column in plan if column.name not in (*one_hot, *text)])
         blocks += feature_blocks(nodes, plan)
-        if feature_table is not None:
-            column = id_column(feature_table, id and feature_table.find(id))
+        with of_training:
+            check_one_hot(nodes, blocks)
+    if feature_table is not None:
+        with problems:
+            column = id_column(feature_table, id and feature_table.find(id), known=known)
             blocks.append(sparse_features(feature_table, column, nodes, ids))
-        training_error = training_error or too_many_values(nodes, blocks)
-    except DatasetError as error:  # a missing label column matters more: this may be the text of the labels
-        feature_error = error
-    labels = _labels(nodes, special["label"], multilabel) if "label" in special else {}
-    masks = split_error = None
+    labels, masks, graph_of = {}, None, None
+    with problems:
+        labels = _labels(nodes, special["label"], multilabel) if "label" in special else {}
     if "split" in special:
-        try:
-            masks = _masks(nodes, special["split"], labels.get("labelled", np.zeros(len(ids), bool)))
-        except DatasetError as error:
-            split_error = error
-    problems = [error for error in (training_error, feature_error, split_error) if error]
+        with of_training:
+            masks = _masks(nodes, special["split"], labels.get("labelled", np.ones(len(nodes), bool)))
+    with problems:
+        graph_of = _graph_of(nodes, special["graph"], edges, rows) if "graph" in special else None
+    options = {"id": id, "source": source, "target": target, "ignore": list(ignore), "multilabel": multilabel}
+    options["label"] = label if label != "label" else None
     return Parts(
-        adjacency=_adjacency(edges, ends, sources, targets, len(ids)),
+        adjacency=_adjacency(edges, rows, len(nodes)),
         features=blocks,
         masks=masks,
-        graph_of=_graph_of(nodes, special["graph"], edges, ends, sources, targets) if "graph" in special else None,
-        node_ids=as_integers(ids),
+        graph_of=graph_of,
+        node_ids=np.arange(len(nodes)) if ids is None or len(ids) < len(nodes) else as_integers(ids),
         name=name,
         node_columns=sum(block.matrix.shape[1] for block in blocks if not block.sparse),
         columns=plan,
         column_facts=partial(column_facts, nodes, plan, special),
-        error=feature_error,
-        training_error=next(iter(problems), None),
-        problems=problems,
+        read_with={option: value for option, value in options.items() if value},
+        errors=problems,
+        training_errors=of_training,
         **labels,
     )
 
 
-def id_column(table: Table, given: str | None = None) -> str:
-    """Return the column of ids: the one ``given``, ``id``, or one of another usual name."""
+def _remedy(option: str, known: bool) -> str:
+    """What to do about a column that was named, and that a table lacks."""
+    return KNOWN if known else f"use one of these for `{option}`."
+
+
+def id_column(table: Table, given: str | None = None, *, known: bool = False) -> str:
+    """Return the column of ids: the one ``given``, ``id``, or one of another usual name; ``known`` is for tables that a
+    model is used on."""
     if given:
-        return table.need(given, "use one of these for `id`.")
+        return table.need(given, _remedy("id", known))
     found = next(filter(None, map(table.find, IDS)), None)
-    return found or table.need("id", "add it, or use another column with `id='COLUMN'`.")
+    return found or table.need("id", KNOWN if known else "add it, or use another column with `id='COLUMN'`.")
 
 
-def end_columns(edges: Table, source: str | None = None, target: str | None = None) -> tuple[str, str]:
+def end_columns(
+    edges: Table, source: str | None = None, target: str | None = None, *, known: bool = False
+) -> tuple[str, str]:
     """Return the columns of the two ends of an edge: those given, ``source`` and ``target``, or other usual names."""
-    if source or target:
-        first = edges.need(source or "source", "use one of these for `source`.")
-        return first, edges.need(target or "target", "use one of these for `target`.")
-    for names in ENDS:
-        ends = edges.find(names[0]), edges.find(names[1])
-        if ends[0] and ends[1]:
-            if names != ENDS[0]:
-                log.warning(
-                    f"{edges.name}: edges are from {ends[0]!r} to {ends[1]!r}; `source` and `target` name others."
-                )
-            return ends[0], ends[1]
-    remedy = "rename the right one, or use it with `{}='COLUMN'`."
-    return edges.need("source", remedy.format("source")), edges.need("target", remedy.format("target"))
+    if not (source or target):
+        for names in ENDS:
+            ends = edges.find(names[0]), edges.find(names[1])
+            if ends[0] and ends[1]:
+                if names != ENDS[0]:
+                    log.warning(
+                        f"{edges.name}: edges are from {ends[0]!r} to {ends[1]!r}; `source` and `target` name others."
+                    )
+                return ends[0], ends[1]
+    problems, found = Problems(), []
+    for option, column in {"source": source, "target": target}.items():
+        with problems:
+            remedy = _remedy(option, known)
+            if not (source or target or known):
+                remedy = f"rename the right one, or use it with `{option}='COLUMN'`."
+            found.append(edges.need(column or option, remedy))
+    problems.check()
+    return found[0], found[1]
 
 
-def _node_ids(nodes: Table, column: str) -> pa.Array:
-    ids = nodes.ids(column)
-    if not len(ids):
-        raise DatasetError(f"{nodes.name} has no rows, so the graph has no nodes.")
-    codes = ids.dictionary_encode().indices.to_numpy()
-    before = np.unique(codes, return_index=True)[1][codes]  # the row where each id occurs first
-    if again := np.flatnonzero(before != np.arange(len(ids))).tolist():
-        there = {row: nodes.row_number(int(before[row])) for row in again[:MOST_LISTED]}
+def _node_ids(nodes: Table, column: str, problems: Problems) -> pa.Array | None:
+    """The ids; None if they cannot be read. If some of them are bad, those that are known, each once."""
+    before = len(problems)
+    ids = None
+    with problems:
+        ids = nodes.texts(column)
+        with problems:
+            nodes.ids(column)
+        _check_unique(nodes, column, ids)
+    return ids if len(problems) == before or ids is None else ids.drop_null().unique()
+
+
+def _check_unique(nodes: Table, column: str, ids: pa.Array) -> None:
+    rows = np.flatnonzero(ids.is_valid().to_numpy(zero_copy_only=False))
+    codes = ids.drop_null().dictionary_encode().indices.to_numpy()
+    first = rows[np.unique(codes, return_index=True)[1][codes]]  # the row where each id occurs first
+    if again := rows[first != rows].tolist():
+        of = dict(zip(rows.tolist(), first.tolist(), strict=True))
+        there = {row: nodes.row_number(of[row]) for row in again[:MOST_LISTED]}
         bad = [(row, column, f"the id {ids[row].as_py()!r} is in row {there.get(row)} already") for row in again]
         raise nodes.bad_cells(bad, "ids must differ.")
-    return ids
 
 
 def special_columns(
-    nodes: Table, id: str | None, label: str, ignore: Sequence[str]
-) -> tuple[dict[str, str], DatasetError | None]:
-    """Return the columns that are not features, by their purpose, and an error if training lacks one of them."""
-    missing = None
-    found = {"id": id_column(nodes, id)}
-    wanted = [(f"ignored {column}", column, "use one of these for `ignore`.") for column in ignore]
+    nodes: Table,
+    id: str | None,
+    label: str,
+    ignore: Sequence[str],
+    problems: Problems,
+    of_training: Problems,
+    *,
+    known: bool = False,
+) -> dict[str, str]:
+    """Return the columns that are not features, by their purpose. Two lists get the errors: the second one those that
+    only training has."""
+    found = {}
+    with problems:
+        found["id"] = id_column(nodes, id, known=known)
+    wanted = [(f"ignored {column}", column, _remedy("ignore", known)) for column in ignore]
     for purpose, column, remedy in (*wanted, ("label", label, "add it, or use another column with `label='COLUMN'`.")):
-        try:
+        with of_training:
             found[purpose] = nodes.need(column, remedy)
-        except DatasetError as error:
-            missing = missing or error
     ignored = [column for purpose, column in found.items() if purpose.startswith("ignored ")]
     for purpose in ("id", "label"):
         if found.get(purpose) in ignored:
             column = found[purpose]
-            raise DatasetError(f"The column {column!r} of {nodes.name} is needed; remove `ignore={[column]}`.")
+            with problems:
+                raise DatasetError(f"The column {column!r} of {nodes.name} is needed; remove `ignore={[column]}`.")
     for purpose in ("split", "graph"):
         if (there := nodes.find(purpose)) and there not in ignored:
             found[purpose] = there
-    return found, missing
+    return found
 
 
-def _adjacency(edges: Table, ends: tuple[str, str], source: np.ndarray, target: np.ndarray, nodes: int) -> sp.csr_array:
-    column = edges.find("weight")
-    if unused := [name for name in edges.column_names if name not in (*ends, column)]:
+def _edge_rows(
+    edges: Table,
+    source: str | None,
+    target: str | None,
+    ids: pa.Array | None,
+    home: str,
+    problems: Problems,
+    *,
+    known: bool = False,
+) -> EdgeRows | None:
+    """The edges; None if they, or the ids of nodes, cannot be read."""
+    with problems:
+        ends = end_columns(edges, source, target, known=known)
+        (sources, unknown), (targets, more) = (edges.places(end, ids, home) for end in ends)
+        if unknown or more:
+            raise edges.bad_cells(unknown + more, NO_NODE)
+    with problems:
+        weights = edge_weights(edges, column) if (column := edges.find("weight")) else None
+    if problems:
+        return None
+    return EdgeRows(ends, sources, targets, weights)
+
+
+def _adjacency(edges: Table | None, rows: EdgeRows | None, nodes: int) -> sp.csr_array:
+    if edges is None or rows is None:  # they cannot be read
+        return sp.csr_array((nodes, nodes))
+    used = (*rows.ends, edges.find("weight"))
+    if unused := [name for name in edges.column_names if name not in used]:
         log.warning(f"{edges.name}: only source, target and weight of an edge are used, not {', '.join(unused)}.")
     if not len(edges):
         log.warning(f"{edges.name} has no edges, so no node has a neighbour.")
-    if not column:
-        return one_way(source, target, nodes)
-    weights = edge_weights(edges, column)
-    warn_about_weights(edges.name, weights.mean() if len(weights) else 1.0)
-    return one_way(source, target, nodes, weights)
+    if rows.weights is not None:
+        warn_about_weights(edges.name, rows.weights.mean() if len(edges) else 1.0)
+    adjacency = one_way(rows.sources, rows.targets, nodes, rows.weights)
+    warn_about_repeats(edges.name, len(edges) - adjacency.nnz, int((rows.sources == rows.targets).sum()), rows.weights)
+    return adjacency
+
+
+def warn_about_repeats(name: str, repeated: int, loops: int, weights: Any) -> None:
+    """Count the rows of a table of edges that are no edges of their own."""
+    counted = []
+    if repeated:
+        same = "their weights are added" if weights is not None else "each edge counts once"
+        counted.append(f"{count(repeated, 'row')} repeat{'' if repeated > 1 else 's'} an edge: {same}")
+    if loops:
+        what = "are edges from a node to itself" if loops > 1 else "is an edge from a node to itself"
+        counted.append(f"{count(loops, 'row')} {what}, and not used: models have their own")
+    if counted:
+        log.warning(f"{name}: {'; '.join(counted)}.")
 
 
 def edge_weights(edges: Table, column: str) -> np.ndarray:
     """The weights of edges, all above 0."""
     weights = edges.numbers(column, "correct the weight, or remove the edge.")
     if (weights <= 0).any():
-        row = int(np.argmax(weights <= 0))
-        raise edges.error(row, column, f"the weight {weights[row]:g} is not above 0; correct or remove the edge.")
+        rows = np.flatnonzero(weights <= 0).tolist()
+        bad = [(row, column, f"the weight {weights[row]:g} is not above 0") for row in rows]
+        raise edges.bad_cells(bad, "correct the weight, or remove the edge.")
     return weights
 
 
@@ -254,14 +353,15 @@ def split_numbers(nodes: Table, column: str, labelled: np.ndarray) -> np.ndarray
     return numbers
 
 
-def _graph_of(
-    nodes: Table, column: str, edges: Table, ends: tuple[str, str], source: np.ndarray, target: np.ndarray
-) -> np.ndarray:
+def _graph_of(nodes: Table, column: str, edges: Table | None, rows: EdgeRows | None) -> np.ndarray:
     texts = nodes.texts(column, f"the graph is missing; fill it in, or train with `ignore={[column]}`.")
     graph_of = texts.dictionary_encode().indices.to_numpy()
-    across = graph_of[source] != graph_of[target]
-    if across.any():
-        row = int(np.argmax(across))
-        names = " and ".join(repr(texts[int(end[row])].as_py()) for end in (source, target))
-        raise edges.error(row, ends[0], f"the edge is between the graphs {names}; remove it.")
+    if edges is None or rows is None:
+        return graph_of
+    bad = []
+    for row in np.flatnonzero(graph_of[rows.sources] != graph_of[rows.targets]).tolist():
+        names = " and ".join(repr(texts[int(end[row])].as_py()) for end in (rows.sources, rows.targets))
+        bad.append((row, rows.ends[0], f"the edge is between the graphs {names}"))
+    if bad:
+        raise edges.bad_cells(bad, "remove such edges.")
     return graph_of

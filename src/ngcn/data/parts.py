@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
-from ngcn.errors import DatasetError, GraphError
+from ngcn.errors import GraphError, NGCNError, Problems
 
 UNKNOWN = -1  # the label of a node whose class is unknown
 Masks = tuple[np.ndarray, np.ndarray, np.ndarray]  # training, validation and test nodes
@@ -49,9 +49,14 @@ class Parts:
     source: str = ""  # the file, for error messages
     label_at: Callable[[int | None], str] | None = None  # describes the location of the label of a node, or of all
     published: bool = False  # a benchmark: its split is used without checks and warnings
-    error: DatasetError | None = None  # raised when the parts become a graph
-    training_error: DatasetError | None = None  # raised before it, if that graph is for training
-    problems: Sequence[DatasetError] = ()  # these two, and others that were found with them
+    read_with: Mapping[str, Any] = field(default_factory=dict)  # options that other tables are read with, too
+    errors: Sequence[NGCNError] = ()  # raised when the parts become a graph
+    training_errors: Sequence[NGCNError] = ()  # raised with them, if that graph is for training
+
+    @property
+    def problems(self) -> Problems:
+        """All errors."""
+        return Problems([*self.errors, *self.training_errors])
 
     @property
     def nodes(self) -> int:

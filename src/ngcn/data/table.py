@@ -18,6 +18,7 @@ from ngcn.text import shorten
 
 INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"  # as str(int) writes it: 007 is text
 MOST_LISTED = 5  # cells in a message
+NO_ID = "a node id is missing"
 BadCell = tuple[int, str, str]  # the row, from 0; the column; what is wrong
 _NAMELESS = r"|__index_level_\d+__|Unnamed: \d+"  # empty, or the names that pandas uses for a column without a name
 
@@ -92,7 +93,9 @@ class Table:
             raise DatasetError(f"{self.at(column)}: text or numbers are expected, not {given.type} values.") from None
         texts = pc.if_else(pc.equal(texts, ""), None, texts)
         if missing and texts.null_count:
-            raise self.error(first_true(texts.is_null()), column, missing)
+            what, _, remedy = missing.partition("; ")
+            rows = np.flatnonzero(texts.is_null().to_numpy(zero_copy_only=False)).tolist()
+            raise self.bad_cells([(row, column, what) for row in rows], remedy)
         return texts
 
     def known(self, column: str) -> pa.Array:
@@ -100,15 +103,17 @@ class Table:
         return cells.without_missing(self.texts(column))
 
     def ids(self, column: str) -> pa.Array:
-        return self.texts(column, "a node id is missing; fill it in or remove the row.")
+        return self.texts(column, f"{NO_ID}; fill it in or remove the row.")
 
-    def places(self, column: str, ids: pa.Array, home: str) -> tuple[np.ndarray, list[BadCell]]:
-        """Return the position of each cell in ``ids``, the ids of the nodes in the table ``home``, and unknown ids."""
-        texts = self.ids(column)
-        found = pc.index_in(texts, value_set=ids)
-        unknown = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False)).tolist()
-        bad = [(row, column, f"there is no node {texts[row].as_py()!r} in {home}") for row in unknown]
-        return pc.fill_null(found, -1).to_numpy(), bad
+    def places(self, column: str, ids: pa.Array | None, home: str) -> tuple[np.ndarray, list[BadCell]]:
+        """Return the position of each cell in ``ids``, the ids of the nodes in the table ``home``, and the cells that
+        have none: missing and unknown ids. If ids cannot be read, they are None, and no cell is unknown."""
+        texts = self.texts(column)
+        found = pc.index_in(texts, value_set=texts.unique().drop_null() if ids is None else ids)
+        rows = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False)).tolist()
+        names = [texts[row].as_py() for row in rows]
+        whats = [NO_ID if name is None else f"there is no node {name!r} in {home}" for name in names]
+        return pc.fill_null(found, -1).to_numpy(), [(row, column, what) for row, what in zip(rows, whats, strict=True)]
 
     def numbers(self, column: str, remedy: str) -> np.ndarray:
         """Return the cells as finite float32, true as 1. Errors about a cell end with ``remedy``."""

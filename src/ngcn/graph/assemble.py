@@ -17,14 +17,14 @@ from ngcn.data.columns import Column
 from ngcn.data.files import read
 from ngcn.data.parts import UNKNOWN, Masks, Parts, log
 from ngcn.data.splits import draw_graphs, draw_split, hold_out, random_split
-from ngcn.errors import DatasetError, GraphError
+from ngcn.errors import DatasetError, GraphError, Problems
 from ngcn.files import user_path
 from ngcn.graph._checks import check_labels, check_training_classes
 from ngcn.graph._features import features_for_model, features_for_training
 from ngcn.graph.graph import Graph
 from ngcn.graph.stored import MOST_FEATURES, StoredGraph, is_stored, open_graph
 
-FEW = 30  # validation nodes; with fewer, the choice of a step is unreliable
+FEW = 100  # validation nodes; with fewer, a score of about one half has a standard error above 5 points
 
 
 class Schema(NamedTuple):
@@ -86,8 +86,11 @@ def for_training(parts: Parts, split: str | int = "given", seed: int = 0) -> Gra
     Add structural features and draw a split if there are none, with a warning.
     """
     split = checks.split("split", split)
-    if error := parts.training_error or parts.error:
-        raise error
+    if problems := parts.problems:
+        with problems, quietly():  # what else is wrong, as far as can be seen
+            if parts.labels is not None:
+                for_training(replace(parts, errors=(), training_errors=()), split, seed)
+        problems.check()
     with _naming(parts):
         _check_lengths(parts)
         X, names = features_for_training(parts)
@@ -103,8 +106,7 @@ def for_model(parts: Parts, schema: Schema) -> Graph:
     are dropped with a warning, and those that the graph lacks are 0. Any other missing or extra feature is an error.
     Labels that are not classes of the model are unknown, with a warning.
     """
-    if parts.error:
-        raise parts.error
+    Problems(parts.errors).check()
     with _naming(parts):
         _check_lengths(parts)
         X = features_for_model(parts, schema.feature_names, schema.node_columns)
@@ -166,6 +168,7 @@ def _graph(parts: Parts, X: Any, feature_names: Any, masks: Masks) -> Graph:
         name=parts.name,
         node_columns=parts.node_columns,
         columns=tuple(parts.columns),
+        read_with=dict(parts.read_with),
     )
 
 
@@ -263,7 +266,10 @@ def _complete(parts: Parts, masks: Masks | None, split: str, seed: int) -> Masks
         log.warning(f"{parts.name} has no validation nodes: {drawn}, are used for validation.")
     if val.sum() < FEW:
         few = "1 validation node is" if val.sum() == 1 else f"{val.sum()} validation nodes are"
-        log.warning(f"{few} too few to choose a step reliably; label or use more nodes for validation.")
+        log.warning(
+            f"{few} few: a score on them has a standard error of up to {50 / val.sum() ** 0.5:.0f} points, so the "
+            "chosen step and the confidences are uncertain; label or use more nodes for validation."
+        )
     return train, val, test
 
 

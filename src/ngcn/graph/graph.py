@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
@@ -39,6 +39,7 @@ class Graph:
             every graph; a graph may lack others, such as words.
         source: the path that it was read from; empty for a dataset of the catalog and for a graph made in Python.
         columns: how the columns of a table of nodes were read; a trained model reads those of other tables alike.
+        read_with: the options that name columns of its tables, such as ``{"id": "number"}``, for the same purpose.
 
     Example:
         >>> import numpy as np, scipy.sparse as sp
@@ -62,6 +63,7 @@ class Graph:
     node_columns: int = 0
     source: str = ""
     columns: Sequence[Column] = ()
+    read_with: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         adjacency = checked.adjacency_matrix(self.adjacency)

@@ -23,7 +23,7 @@ import numpy as np
 import pyarrow as pa
 import scipy.sparse as sp
 
-from ngcn.data.columns import STORED, Column, columns_from_json, columns_to_json
+from ngcn.data.columns import READ_WITH, STORED, Column, columns_from_json, columns_to_json, options_from_json
 from ngcn.data.npz import map_array
 from ngcn.errors import DatasetError, GraphError
 from ngcn.files import atomic, write_json
@@ -52,6 +52,7 @@ SCHEMA: Schema = {
     "feature_names": int | list[str],
     "node_columns": int,
     "columns?": [STORED],
+    "read_with?": READ_WITH,
     "fingerprint": str,
 }
 
@@ -98,7 +99,7 @@ class StoredGraph(Graph):
         needed = 8 * A.nnz + (8 * X.nnz if sp.issparse(X) else 4 * X.size)
         check_memory(needed, f"The whole graph {self.folder}", "use `batch='sampled'`", GraphError)
         fields = {name: getattr(self, name) for name in ("labels", *SPLITS, "node_ids", "class_names", "feature_names")}
-        fields |= {name: getattr(self, name) for name in ("name", "node_columns", "source", "columns")}
+        fields |= {name: getattr(self, name) for name in ("name", "node_columns", "source", "columns", "read_with")}
         features = _copied(X) if sp.issparse(X) else np.array(X, np.float32)
         return Graph(_copied(A), features, **fields)
 
@@ -181,6 +182,7 @@ def open_graph(folder: Path | str) -> StoredGraph:
         name=meta["name"],
         node_columns=meta["node_columns"],
         columns=columns,
+        read_with=options_from_json(meta.get("read_with")),
         folder=folder,
         meta=meta,
     )
@@ -226,9 +228,8 @@ def store_graph(graph: Graph, folder: Path | str) -> StoredGraph:
         with atomic(folder / f"{name}.npy") as temporary, temporary.open("wb") as file:
             np.save(file, array)
     meta = {"name": graph.name, "nodes": graph.nodes, "edges": A.nnz // 2, "entries": A.nnz, "weighted": weighted}
-    write_meta(
-        folder, meta, graph.features.shape[1], graph.class_names, graph.feature_names, graph.node_columns, graph.columns
-    )
+    names = graph.class_names, graph.feature_names, graph.node_columns, graph.columns, graph.read_with
+    write_meta(folder, meta, graph.features.shape[1], *names)
     return open_graph(folder)
 
 
@@ -239,7 +240,8 @@ def write_meta(
     class_names: Sequence[str],
     feature_names: Sequence[str],
     node_columns: int,
-    columns: Sequence[Column] = (),
+    columns: Sequence[Column],
+    read_with: Mapping[str, Any],
 ) -> None:
     """Write ``meta.json``, which makes a folder of arrays a graph."""
     names = list(feature_names)
@@ -256,6 +258,7 @@ def write_meta(
         "feature_names": features if numbered else names,
         "node_columns": node_columns,
         "columns": columns_to_json(columns),
+        "read_with": dict(read_with),
         "fingerprint": _fingerprint(folder),
     }
     write_json(folder / META, meta)

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ngcn.config import Config
-from ngcn.data.columns import STORED, Column, columns_from_json, columns_to_json
+from ngcn.data.columns import READ_WITH, STORED, Column, columns_from_json, columns_to_json, options_from_json
 from ngcn.errors import ModelError, RunError
 from ngcn.files import write_json
 from ngcn.graph import Graph, Schema
@@ -38,6 +39,7 @@ SCHEMA: JSONSchema = {
     },
     "node_columns?": int,
     "columns?": [STORED],
+    "read_with?": READ_WITH,
     "node_ids?": int | list[str],
 }
 
@@ -49,7 +51,7 @@ class Card:
     ``fingerprint`` identifies the graph; ``node_columns`` is that of :class:`~ngcn.Graph`. ``node_ids``, or their
     number if they are 0, 1, 2, ..., tell new nodes from those trained on; they are None in runs before 0.3.0, and if
     there are more than a million.
-    ``columns`` are how the columns of a table of nodes were read.
+    ``columns`` are how the columns of a table of nodes were read, and ``read_with`` the options that name others.
     """
 
     version: str
@@ -63,6 +65,7 @@ class Card:
     node_columns: int = 0  # format 1 has none
     node_ids: tuple[str, ...] | int | None = None
     columns: tuple[Column, ...] = ()
+    read_with: Mapping[str, Any] = field(default_factory=dict)
 
     @classmethod
     def of(cls, graph: Graph, config: Config) -> Card:
@@ -78,6 +81,7 @@ class Card:
             node_columns=graph.node_columns,
             node_ids=_ids(graph),
             columns=tuple(graph.columns),
+            read_with=dict(graph.read_with),
         )
 
     @property
@@ -134,6 +138,7 @@ class Card:
             if isinstance(values.get("node_ids"), list):
                 values["node_ids"] = tuple(values["node_ids"])
             values["columns"] = columns_from_json(values.get("columns") or ())
+            values["read_with"] = options_from_json(values.get("read_with"))
             card = cls(**values)
             ids = card.nodes if card.node_ids is None else card.node_ids
             if card.nodes != (ids if isinstance(ids, int) else len(ids)):

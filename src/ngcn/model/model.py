@@ -230,7 +230,11 @@ class Model:
 
         Missing or unknown features raise an error, except for the values of one-hot columns and sparse features.
         """
-        files = {name: getattr(self.config, name) for name in FILE_SETTINGS} if is_path(path) else {}
+        files: dict[str, Any] = {}
+        if is_path(path):
+            default = Config()
+            given = {name: getattr(self.config, name) for name in FILE_SETTINGS}
+            files = {**self.card.read_with, **{name: v for name, v in given.items() if v != getattr(default, name)}}
         graph = load_for_model(path, self.card.schema, **{**files, "edges": edges, "feature_table": feature_table})
         if graph.multilabel != self.multilabel:
             several = "several labels" if graph.multilabel else "one label"

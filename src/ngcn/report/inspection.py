@@ -14,7 +14,7 @@ import numpy as np
 from ngcn.config import FILE_SETTINGS, Config
 from ngcn.data.catalog import is_path
 from ngcn.data.columns import ColumnFacts
-from ngcn.data.files import read, without_edges
+from ngcn.data.files import read
 from ngcn.data.parts import UNKNOWN, Parts, log
 from ngcn.errors import NGCNError
 from ngcn.files import user_path, write_text
@@ -147,14 +147,11 @@ def _load(config: Config, problems: list[str]) -> tuple[Parts | None, Graph | No
             return None, load_graph(config)
         parts = read(config.dataset, **files)
     if parts is None:
-        with _noting(problems), _captured():
-            parts = without_edges(config.dataset, config.graph_name, **files)
-    if parts is None:
         return None, None
-    problems += [str(error) for error in parts.problems]
+    problems += map(str, parts.problems)
     if parts.labels is not None:
         with _noting(problems), _captured() if problems else nullcontext():
-            graph = for_training(replace(parts, error=None, training_error=None), **how)
+            graph = for_training(replace(parts, errors=(), training_errors=()), **how)
     return parts, graph
 
 
@@ -166,7 +163,7 @@ def _inspection(
     columns = tuple(parts.column_facts()) if parts else ()
     features = ""
     missing: tuple[tuple[str, int], ...] = ()
-    if graph and not (parts and parts.error):
+    if graph and not (parts and parts.errors):
         with _noting(problems):
             features = _features(graph, config)
         missing = _missing(graph)
@@ -198,7 +195,7 @@ def _noting(problems: list[str]) -> Iterator[None]:
     try:
         yield
     except (NGCNError, OSError) as error:
-        problems.append(_sentence(error))
+        problems += map(_sentence, getattr(error, "errors", [error]))
 
 
 @contextmanager

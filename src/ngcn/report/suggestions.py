@@ -11,7 +11,7 @@ from ngcn.graph import Facts, Graph
 from ngcn.model import ignores_values
 
 FEW_LABELS = 10, 30  # training nodes of a class, on average, with which the recipe consistency is suggested
-FEW = 30  # validation nodes, as for the warning of training
+FEW = 30  # validation nodes
 UNEQUAL = 3  # times as many training nodes in the largest class as in the rarest
 USEFUL = 0.1  # how far homophily must be above that of random labels, as a share of what it could be
 DIRECTED = "['gcn:symmetric:0,1,2', 'sage:in:1,2', 'sage:out:1,2']"

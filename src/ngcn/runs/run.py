@@ -29,6 +29,7 @@ from typing import Any
 from ngcn import checks
 from ngcn.config import FILE_SETTINGS, Config
 from ngcn.data.catalog import DATASETS, is_path
+from ngcn.data.parts import log
 from ngcn.engine import Executor
 from ngcn.errors import DatasetError, GraphError, RunError
 from ngcn.files import atomic, lock, read_bytes, remove_leftovers, write_json, write_text
@@ -407,6 +408,8 @@ def default_folder(config: Config, resume: bool = False) -> Path:
     while True:
         with suppress(FileExistsError):
             folder.mkdir(parents=True)  # claims the name: two runs that start at once get two folders
+            if folder != base:
+                log.warning(f"{base} exists already: this run is a new one, in {folder}.")
             return folder
         number += 1
         folder = base.with_name(f"{base.name}-{number}")

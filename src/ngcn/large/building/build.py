@@ -12,7 +12,7 @@ from ngcn.data.feature_columns import plan_columns
 from ngcn.data.large_table import LargeTable
 from ngcn.data.node_edge_tables import end_columns, special_columns, warn_about_weights
 from ngcn.data.parts import log
-from ngcn.errors import DatasetError
+from ngcn.errors import DatasetError, Problems
 from ngcn.files import write_json
 from ngcn.graph import StoredGraph, is_stored, open_graph
 from ngcn.graph.stored import MOST_NODES, write_meta
@@ -101,8 +101,12 @@ def build(
         raise DatasetError(f"{out} holds a graph that was built from something else; delete it, or use another folder.")
     if out.is_dir() and not work.folder.exists() and any(out.iterdir()):
         raise DatasetError(f"{out} holds other files; use another folder.")
-    node_table = _node_table(node_files, how)
-    edge_table = _edge_table(edge_files, source, target)
+    problems = Problems()
+    with problems:
+        node_table = _node_table(node_files, how)
+    with problems:
+        edge_table = _edge_table(edge_files, source, target)
+    problems.check()
     with work.locked():
         work.check_space(_space(edge_table, node_table, half))
         read = work.stage("nodes", of_nodes, lambda: read_nodes(node_table, work))
@@ -113,6 +117,9 @@ def build(
         written = write_adjacency(edge_table, ids, bytes_, of_edges, work)
         if edge_table.weight and written["rows"]:
             warn_about_weights(str(edge_files.files[0]), written["weight"] / written["rows"])
+        if repeated := written["rows"] - written["entries"] // 2:
+            rows = f"{repeated:,} of {written['rows']:,} rows"
+            log.warning(f"{edge_files.files[0]}: {rows} repeat an edge, in either direction, or join a node to itself.")
         given = Features(node_table, read["values"], feature_file, feature_files, half)
         names = work.stage("features", whole, lambda: given.write(ids, bytes_, whole, work))["names"]
         work.finish()
@@ -121,7 +128,9 @@ def build(
         sizes |= {"edges": written["entries"] // 2, "entries": written["entries"]}
         columns = len(node_table.names(read["values"]))
         names = list(map(str, range(names))) if isinstance(names, int) else names
-        write_meta(out, sizes, len(names), read["classes"], names, columns, node_table.plan)
+        options = how | {"source": source, "target": target, "label": None if label == "label" else label}
+        options = {option: value for option, value in options.items() if value and option != "one_hot"}
+        write_meta(out, sizes, len(names), read["classes"], names, columns, node_table.plan, options)
         work.clean()
     return open_graph(out)
 
@@ -145,9 +154,11 @@ def tables_in(folder: Any) -> dict[str, Path]:
 
 def _node_table(table: LargeTable, how: dict[str, Any]) -> NodeTable:
     head = table.head()
-    special, missing = special_columns(head, how["id"], how["label"], how["ignore"])
+    problems, missing = Problems(), Problems()
+    special = special_columns(head, how["id"], how["label"], how["ignore"], problems, missing)
     if missing and (how["label"] != "label" or len(special) < 1 + len(how["ignore"])):
-        raise missing
+        problems += missing
+    problems.check()
     if missing:
         log.warning(f"{head.name} has no column 'label', so no node is labelled; `label` names another.")
     if "graph" in special and "split" not in special:
