@@ -87,7 +87,9 @@ def test_powers_are_a_number_or_a_list(ngcn: Ngcn) -> None:
 
 
 def test_a_second_run_gets_a_folder_of_its_own(ngcn: Ngcn) -> None:
-    ngcn(*QUICK), ngcn(*QUICK)
+    first, second = ngcn(*QUICK), ngcn(*QUICK)
+    said = f"{RUN} exists already: this run is a new one, in {RUN}-2."
+    assert said in second.stderr and "exists already" not in first.stderr
     assert {path.name for path in Path("runs").iterdir()} == {Path(RUN).name, Path(RUN).name + "-2"}
 
 
