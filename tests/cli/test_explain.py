@@ -33,7 +33,9 @@ def test_the_tables_show_the_explanation(ngcn: Ngcn, run: str) -> None:
     assert f"0 │ the node itself │ {100 * itself.points:+.2f} │ {100 * itself.without:.1f} %" in words
     neighbour = why.rings[1].strongest[0]
     assert f"{neighbour.id} │ {100 * neighbour.points:+.2f} │ {100 * neighbour.without:.1f} %" in words
-    assert all(f"│ {feature.name} │ {100 * feature.points:+.2f} │" in words for feature in why.features[:3])
+    for f in why.features[:3]:
+        cells = f"{100 * f.effect:+.2f} │ {100 * f.without:.1f} % │ {100 * f.points:+.2f} │"
+        assert f"│ {f.name} │ {cells}" in words
 
 
 def test_another_class_is_shown_with_the_more_probable_ones(ngcn: Ngcn, run: str) -> None:

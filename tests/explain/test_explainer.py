@@ -169,6 +169,9 @@ def check_against_brute_force(explained: Explainer) -> None:
         assert feature.points == pytest.approx(slope(lambda t, j=j: scaled(t, feature=j)), abs=1e-6)
         assert feature.own == pytest.approx(slope(lambda t, j=j: scaled(t, node=NODE, feature=j)), abs=1e-6)
         assert feature.without == pytest.approx(probability(explained, scaled(0, feature=j), why.label))
+        assert feature.effect == why.probability - feature.without
+    effects = [abs(feature.effect or 0) for feature in why.features]
+    assert effects == sorted(effects, reverse=True)
     everything = slope(scaled)
     assert sum(u.points for u in neighbours) == pytest.approx(everything, abs=1e-5)
     assert sum(ring.points for ring in why.rings) == pytest.approx(everything, abs=1e-5)

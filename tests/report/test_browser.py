@@ -69,7 +69,7 @@ def test_search_a_node_and_read_why(which: str, request: pytest.FixtureRequest, 
     neighbour = ring.strongest[0]
     assert f"{neighbour.id} {100 * neighbour.points:+.2f}".replace("-", "−") in shown
     feature = why.features[0]
-    assert f"{feature.name} {100 * feature.points:+.2f}".replace("-", "−") in shown
+    assert f"{feature.name} {100 * feature.effect:+.2f}".replace("-", "−") in shown
     browser.find_element(By.CSS_SELECTOR, "#node summary").click()
     assert f"percentage points the probability of {why.label} would lose" in text(browser, "node")
 

@@ -55,6 +55,11 @@ def test_numbers_are_those_of_the_run(page: Path) -> None:
         assert data["classes"][data["nodes"]["predicted"][node]] == why.label
         votes = [1000 * vote.contribution for vote in why.votes]
         assert data["nodes"]["votes"][node] == pytest.approx(votes, abs=0.51)
+    node = next(iter(data["explained"]))
+    why = explain_node(page.parent, graph.node_ids[int(node)], graph=graph)
+    effects = {feature.name: 100 * feature.effect for feature in why.features}
+    for name, effect, _, _ in data["explained"][node]["features"]:  # exact, not the points
+        assert effect == pytest.approx(effects[name], abs=0.006)
 
 
 def test_large_graphs_are_sampled_with_the_listed_nodes_inside(

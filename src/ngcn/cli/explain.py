@@ -126,14 +126,16 @@ def _rows(ring: Ring) -> list[tuple[str, str, str, str]]:
 
 def _show_features(why: Explanation, console: _screen.Console) -> None:
     console.print("\nFeatures: those that count, at the node and around it.", style="bold")
-    table = Table("Feature", *_screen.right("Points", "Its own", "Without it"))
+    table = Table("Feature", *_screen.right("Effect", "Without it", "Points", "Its own"))
     for feature in why.features:
         without = percent(feature.without or 0, 1)
-        table.add_row(feature.name, _points(feature.points), _points(feature.own), without)
+        effect, points, own = map(_points, (feature.effect or 0, feature.points, feature.own))
+        table.add_row(feature.name, effect, without, points, own)
     console.print(table)
     console.print(
-        "Points and Without it: the same, if the feature were 0 at every node. Its own: the part of the points that "
-        "is due to the feature of the node itself; the rest is due to other nodes."
+        "Without it: the exact probability if the feature were 0 at every node; Effect: the percentage points that this "
+        "takes away. Points: a first-order estimate of the effect, which may be far off where the effect is large. Its "
+        "own: the part of the points that is due to the feature of the node itself; the rest is due to other nodes."
     )
 
 

@@ -76,14 +76,21 @@ class Explainer:
         return probabilities(logits, self.graph.multilabel)
 
     def explain(
-        self, node: int, label: str | None = None, *, strongest: int = 3, features: int = 10, exact: bool = True
+        self,
+        node: int,
+        label: str | None = None,
+        *,
+        strongest: int = 3,
+        features: int = 10,
+        exact: bool | Literal["features"] = True,
     ) -> Explanation:
         """Explain a class, the most probable if None, of the node with this index; see :func:`find_node`.
 
         Args:
             strongest: the number of nodes to list at each distance.
-            features: the number of features to list.
-            exact: compute ``without`` for each listed node and feature, with one forward pass each.
+            features: the number of features to list, those with most points; in the order of their exact effect.
+            exact: compute ``without`` for each listed node and feature, or for features only, with one forward pass
+                each.
         """
         ids, classes, names = self.graph.node_ids, self.graph.class_names, self.graph.feature_names
         rows = torch.tensor([node])
@@ -96,20 +103,26 @@ class Explainer:
         p = p.detach()
         distance = dijkstra(abs(self.A_hat.matrix), unweighted=True, indices=node)
 
-        def without(**left_out: int) -> float | None:
-            if not exact:
-                return None
-            with torch.no_grad():
-                logits = self.network(self.A_hat, Watched(self.X, **left_out), rows)
+        @torch.no_grad()
+        def without(**left_out: int) -> float:
+            logits = self.network(self.A_hat, Watched(self.X, **left_out), rows)
             return float(self.probabilities(logits)[0, c])
+
+        def feature(j: int) -> Feature:
+            left = without(feature=j) if exact else None
+            effect = None if left is None else float(p[c]) - left
+            return Feature(names[j], float(by_feature[j]), float(own[j]), left, effect)
 
         votes, rings = self._votes(Z.detach(), c), []
         reached = np.flatnonzero(by_node)
         for hops in np.unique(distance[reached]):
             ring = reached[distance[reached] == hops]
             largest = _largest(by_node, strongest, ring)
-            named = [Neighbour(ids[u].item(), float(by_node[u]), without(node=u)) for u in largest]
+            named = [
+                Neighbour(ids[u].item(), float(by_node[u]), without(node=u) if exact is True else None) for u in largest
+            ]
             rings.append(Ring(int(hops) if np.isfinite(hops) else None, len(ring), float(by_node[ring].sum()), named))
+        listed = [feature(int(j)) for j in _largest(by_feature, features, np.flatnonzero(by_feature))]
         return Explanation(
             node=ids[node].item(),
             label=classes[c],
@@ -120,10 +133,7 @@ class Explainer:
             score_is=self.score_is,
             votes=votes,
             rings=rings,
-            features=[
-                Feature(names[j], float(by_feature[j]), float(own[j]), without(feature=int(j)))
-                for j in _largest(by_feature, features, np.flatnonzero(by_feature))
-            ],
+            features=sorted(listed, key=lambda of: -abs(of.points if of.effect is None else of.effect)),
         )
 
     def contributions(self, Z: Tensor, labels: Tensor) -> Tensor:

@@ -63,13 +63,15 @@ class Feature:
     """The effect of one feature on the class.
 
     ``points`` and ``without`` are as in :class:`Neighbour`, for this feature set to 0 at every node. ``own`` is the
-    part of the points that is due to the explained node itself.
+    part of the points that is due to the explained node itself. ``effect`` is the exact one, of which the points are an
+    estimate: the probability less ``without``.
     """
 
     name: str
     points: float
     own: float
     without: float | None = None
+    effect: float | None = None
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,7 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     TF-IDF of text, likewise. Means and standard deviations are those of the known values. Of a graph on disk, they are
     taken over evenly spaced nodes.
     """
-    X, how, seen = graph.features, config.features, ~(graph.val | graph.test)
+    X, seen = graph.features, ~(graph.val | graph.test)
     if isinstance(graph, StoredGraph) and graph.nodes > SAMPLE:
         rows = np.arange(0, graph.nodes, -(-graph.nodes // SAMPLE))
         X, seen = take_rows(X, rows), seen[rows]
@@ -73,12 +73,7 @@ def prepare(graph: Graph, config: Config) -> Preparation:
     if missing:
         _check_may_be_missing(config.missing, X, graph)
     text = {feature for column in graph.columns for feature in column.features}
-    if how == "auto" and text and _is_sparse(X):
-        how = "none"  # TF-IDF is prepared already
-    elif how == "auto" and _is_sparse(X):
-        how = _bag(X, config) if np.nanmin(X.data, initial=0) >= 0 else "none"
-    elif how == "auto":
-        how = _bag(X, config) if _is_zero_one(X) else "standard"
+    how = _automatic(X, config, bool(text)) if config.features == "auto" else config.features
     if how != "standard" and sp.issparse(X) and not missing:  # a graph that is used later may lack columns, not entries
         return Preparation(how, missing=config.missing)
     X = X[seen] if seen.any() else X
@@ -90,6 +85,15 @@ def prepare(graph: Graph, config: Config) -> Preparation:
         as_is = np.array([name in text for name in graph.feature_names])
         mean, deviation = np.where(as_is, 0, mean), np.where(as_is, 1, deviation)
     return Preparation(how, mean.astype(np.float32), deviation.astype(np.float32), config.missing, fill)
+
+
+def _automatic(X: Matrix, config: Config, text: bool) -> str:
+    """How features are prepared that nobody gave instructions for; ``text`` is whether TF-IDF is among them."""
+    if not _is_sparse(X):
+        return _bag(X, config) if _is_zero_one(X) else "standard"
+    if text or np.nanmin(X.data, initial=0) < 0:
+        return "none"  # TF-IDF is prepared already
+    return _bag(X, config)
 
 
 def _mean_and_deviation(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

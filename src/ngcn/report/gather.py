@@ -60,7 +60,7 @@ def gather(
     in_full, explained = order[: min(explain, len(shown))].tolist(), {}
     for number, node in enumerate(in_full):
         on_progress(f"explaining nodes, {number} of {len(in_full)}")
-        explained[place[node]] = _explanation(explainer.explain(node, features=8, exact=False))
+        explained[place[node]] = _explanation(explainer.explain(node, features=8, exact="features"))
     on_progress("drawing the map")
     on_map = np.sort(order[: min(MAP_NODES, len(shown))])
     hidden, hidden_name = hidden_layer(explainer.network, Z)
@@ -253,7 +253,10 @@ def _explanation(why: Explanation) -> dict[str, Any]:
         [ring.distance, ring.nodes, points(ring.points), [[str(u.id), points(u.points)] for u in ring.strongest]]
         for ring in why.rings
     ]
-    return {"rings": rings, "features": [[f.name, points(f.points), points(f.own)] for f in why.features]}
+    return {
+        "rings": rings,
+        "features": [[f.name, points(f.effect or 0.0), points(f.points), points(f.own)] for f in why.features],
+    }
 
 
 def _mille(shares: np.ndarray) -> np.ndarray:

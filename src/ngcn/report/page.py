@@ -15,12 +15,12 @@ def static(name: str) -> str:
 
 def render(template: str, script: str = "", **values: Any) -> str:
     """The page as text. Its content security policy allows its own style and script, and no loading of anything."""
-    from jinja2 import Environment, StrictUndefined
+    from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     style, of_scripts = static("page.css"), f"'{_hash(script)}'" if script else "'none'"
     policy = f"default-src 'none'; img-src data:; style-src '{_hash(style)}'; script-src {of_scripts}"
-    page = Environment(autoescape=True, undefined=StrictUndefined).from_string(static(template))
-    return page.render(style=style, script=script, policy=policy, **values)
+    pages = Environment(autoescape=True, undefined=StrictUndefined, loader=FunctionLoader(static))
+    return pages.get_template(template).render(style=style, script=script, policy=policy, **values)
 
 
 def as_json(data: dict[str, Any]) -> str:

@@ -11,6 +11,8 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -81,80 +83,92 @@ def tune(
         minutes = MINUTES
     deadline = None if minutes is None else time.monotonic() + 60 * checks.positive("minutes", minutes)
     path = None if folder is None else Path(folder)
-    metric = space.base.metric or metric_of(graph.multilabel)
-    study = open_study(optuna, path, space, graph)
-
-    def so_far() -> Tuned:
-        started = tuple(trial_of(trial) for trial in study.get_trials(deepcopy=False) if trial.state.name in STATES)
-        return Tuned(started, metric, int(graph.val.sum()), space)
-
-    def after_trial(_: Any, trial: Any) -> None:
-        found = so_far()
-        last = trial_of(trial)
-        if last.is_default and last.error:
-            raise TrainingError(f"The default settings cannot be trained: {last.error}")
-        if path and last.state == "complete" and last.number == found.best.number:
-            write_text(path / "config.yaml", found.config.to_yaml())
-        need_default(study, space)
-        if on_trial:
-            on_trial(found)
-        if most and found.ended >= most:
-            study.stop()
-
+    search = _Search(optuna, open_study(optuna, path, space, graph), space, graph, path, most, on_trial)
     kinds = storage_kinds(optuna) if path else ()
     with threads_as_before(), study_errors(path, *kinds), _stopped_by(deadline, path) as check:
-
-        def objective(trial: Any) -> float:
-            return _train(optuna, trial, space, graph, so_far, check)
-
         if threads:
             torch.set_num_threads(checks.whole(1)("threads", threads))
-        if on_trial:
-            on_trial(so_far())
-        if not most or so_far().ended < most:
-            study.optimize(
-                objective,
-                timeout=None if deadline is None else max(0.1, deadline - time.monotonic()),
-                catch=(NGCNError, MemoryError, _OutOfTimeError),
-                callbacks=[after_trial],
-            )
-    found = so_far()
+        search.run(deadline, check)
+    found = search.so_far()
     if path:
         write_text(path / "config.yaml", found.config.to_yaml())
-        write_figures(found, importance_of(optuna, study), path)
+        write_figures(found, importance_of(optuna, search.study), path)
     return found
+
+
+@dataclass
+class _Search:
+    """A search that runs; the arguments are those of :func:`tune`."""
+
+    optuna: Any
+    study: Any
+    space: Space
+    graph: Graph
+    folder: Path | None
+    most: int | None  # trials
+    on_trial: Callable[[Tuned], None] | None
+
+    def so_far(self) -> Tuned:
+        trials = self.study.get_trials(deepcopy=False)
+        started = tuple(trial_of(trial) for trial in trials if trial.state.name in STATES)
+        metric = self.space.base.metric or metric_of(self.graph.multilabel)
+        return Tuned(started, metric, int(self.graph.val.sum()), self.space)
+
+    def run(self, deadline: float | None, check: Check) -> None:
+        """Train trials until there are enough, or time is over."""
+        if self.on_trial:
+            self.on_trial(self.so_far())
+        if self.most and self.so_far().ended >= self.most:
+            return
+        self.study.optimize(
+            partial(self.train, check=check),
+            timeout=None if deadline is None else max(0.1, deadline - time.monotonic()),
+            catch=(NGCNError, MemoryError, _OutOfTimeError),
+            callbacks=[self.after_trial],
+        )
+
+    def train(self, trial: Any, check: Check) -> float:
+        """Train with the settings of a trial, and return what Optuna maximises."""
+        begun, settings, metric = time.monotonic(), self.space.settings(trial), self.so_far().metric
+        trial.set_user_attr("settings", settings)
+
+        def on_step(step: Step) -> None:
+            check(self.so_far)
+            if step.step not in RUNGS or "default" in trial.user_attrs:
+                return
+            trial.report(merit(metric, step.best_val), step.step)
+            default, seconds = self.so_far().default, time.monotonic() - begun
+            if trial.should_prune() or (default and seconds > SLOWER * (default.seconds or seconds)):
+                trial.set_user_attr("seconds", seconds)
+                raise self.optuna.TrialPruned
+
+        try:
+            config = self.space.config(settings)
+            found = fit(self.graph, config, config.seed, on_step=on_step).held_out_scores
+            if metric not in found:
+                raise TrainingError(f"{metric} is not defined on the validation nodes; choose another metric.")
+        except NGCNError as error:
+            trial.set_user_attr("error", str(error))
+            raise
+        for name, value in (("score", found[metric]), ("loss", found["loss"]), ("seconds", time.monotonic() - begun)):
+            trial.set_user_attr(name, value)
+        return merit(metric, found[metric]) - TIE * found["loss"]
+
+    def after_trial(self, _: Any, trial: Any) -> None:
+        found, last = self.so_far(), trial_of(trial)
+        if last.is_default and last.error:
+            raise TrainingError(f"The default settings cannot be trained: {last.error}")
+        if self.folder and last.state == "complete" and last.number == found.best.number:
+            write_text(self.folder / "config.yaml", found.config.to_yaml())
+        need_default(self.study, self.space)
+        if self.on_trial:
+            self.on_trial(found)
+        if self.most and found.ended >= self.most:
+            self.study.stop()
 
 
 class _OutOfTimeError(Exception):
     """The search ends before a trial does."""
-
-
-def _train(optuna: Any, trial: Any, space: Space, graph: Graph, so_far: Callable[[], Tuned], check: Check) -> float:
-    """Train with the settings of a trial, and return what Optuna maximises."""
-    begun, settings, metric = time.monotonic(), space.settings(trial), so_far().metric
-    trial.set_user_attr("settings", settings)
-
-    def on_step(step: Step) -> None:
-        check(so_far)
-        if step.step not in RUNGS or "default" in trial.user_attrs:
-            return
-        trial.report(merit(metric, step.best_val), step.step)
-        default, seconds = so_far().default, time.monotonic() - begun
-        if trial.should_prune() or (default and seconds > SLOWER * (default.seconds or seconds)):
-            trial.set_user_attr("seconds", seconds)
-            raise optuna.TrialPruned
-
-    try:
-        config = space.config(settings)
-        found = fit(graph, config, config.seed, on_step=on_step).held_out_scores
-        if metric not in found:
-            raise TrainingError(f"{metric} is not defined on the validation nodes; choose another metric.")
-    except NGCNError as error:
-        trial.set_user_attr("error", str(error))
-        raise
-    for name, value in (("score", found[metric]), ("loss", found["loss"]), ("seconds", time.monotonic() - begun)):
-        trial.set_user_attr(name, value)
-    return merit(metric, found[metric]) - TIE * found["loss"]
 
 
 @contextmanager

@@ -64,8 +64,8 @@ function whyOf(node, c) {
   return [
     h("h3", {}, `Neighbours, for (+) and against (−) ${className(c)}`), why.rings.length ? bars(rows) : h("p", { class: "note-block" }, "No node with features is in reach."),
     h("h3", {}, `Features, for (+) and against (−) ${className(c)}`),
-    why.features.length ? bars(why.features.map(([name, x, own]) => ({
-      what: h("span", { title: `${effect(own)} of it is due to the node itself` }, /^\d+$/.test(name) ? `feature ${name}` : name), size: x, number: effect(x) })))
+    why.features.length ? bars(why.features.map(([name, x, points, own]) => ({
+      what: h("span", { title: `first-order estimate ${effect(points)}, of which ${effect(own)} is due to the node itself` }, /^\d+$/.test(name) ? `feature ${name}` : name), size: x, number: effect(x) })))
       : h("p", { class: "note-block" }, "No features are in reach.")];
 }
 
@@ -75,8 +75,8 @@ function meanings(c) {
       ? `Votes: the probability that the towers give ${className(c)}, times their weight${data.quality && data.quality.before ? "; calibration scales all votes alike" : ""}. Their sum is exactly the predicted probability.`
       : `Votes: the contribution of the towers to ${scoreWords()}. Their sum is exact${data.classifier === "fc2" ? ", for the hidden units that are active at this node" : ""}.`),
     h("p", {}, `Neighbours: about how many percentage points the probability of ${className(c)} would lose if all features of the node were 0 (gradient times input); if negative, it would gain. The distance is the number of edges on the shortest path.`),
-    h("p", {}, "Features: the same, if the feature were 0 at every node. 0 means that a word is absent, or that a standardised number is at its mean."),
-    h("p", {}, "The points are first-order estimates; the command ", h("code", {}, "ngcn explain"), " also computes the exact probabilities."));
+    h("p", {}, "Features: exactly how many points it loses if the feature is 0 at every node. 0 means that a word is absent, or that a standardised number is at its mean."),
+    h("p", {}, "The points of neighbours are first-order estimates; the command ", h("code", {}, "ngcn explain"), " also computes the exact probabilities."));
 }
 const linkTo = id => h("button", { type: "button", class: "link", onclick: () => showNode(indexOf.get(id), true) }, id);
 
