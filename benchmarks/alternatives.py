@@ -1,4 +1,4 @@
-"""Plain `ngcn train` beside what else one would try on a graph: PyTorch Geometric's models, and features alone.
+"""Plain `ngcn train` beside what else one would try on a graph: PyTorch Geometric's models, features or edges alone.
 
 python -m benchmarks.alternatives STORE.jsonl [--graphs cora town] [--methods ngcn GCN] [--splits 20 half] [--seeds 5]
 
@@ -180,6 +180,10 @@ def trees(graph: Graph, seed: int) -> np.ndarray:
     return np.asarray(fit.predict_proba(X))
 
 
+def propagation(graph: Graph, seed: int) -> np.ndarray:
+    return train(graph, Config(model="lp", seed=seed)).model.predict_proba(graph)
+
+
 def ours(*models: str, **settings: Any) -> Method:
     """A model of this package, with prediction sets; of several, the one with the best validation score."""
 
@@ -201,6 +205,7 @@ METHODS: dict[str, Method] = {
     "GCNII": neural(GCNII),
     "regression": regression,
     "LightGBM": trees,
+    "LP": propagation,
     "ngcn": ours("mixed"),
     "attention": ours("mixed", recipe="standard", hidden=16),
     "portfolio": ours("ngcn", "nsage", "mlp", "mixed", recipe="standard", hidden=16),
@@ -213,6 +218,15 @@ def calibration_error(p: np.ndarray, y: np.ndarray, bins: int = 15) -> float:
     bin_of = np.minimum((sure * bins).astype(int), bins - 1)
     gaps = [abs((right - sure)[bin_of == b].sum()) for b in range(bins)]
     return float(sum(gaps) / len(y))
+
+
+def error_by_chance(p: np.ndarray, draws: int = 200) -> float:
+    """The calibration error that predictions as sure as these have on average if they are perfectly calibrated: few
+    nodes are never correct exactly as often as expected."""
+    random, sure = np.random.default_rng(0), p.max(axis=1)
+    right = p.argmax(axis=1)
+    drawn = (np.where(random.random(len(p)) < sure, right, right - 1) for _ in range(draws))
+    return float(np.mean([calibration_error(p, y) for y in drawn]))
 
 
 def measure(graph: Graph, method: str, seed: int) -> dict[str, float]:
@@ -229,7 +243,8 @@ def measure(graph: Graph, method: str, seed: int) -> dict[str, float]:
     except ValueError:  # a class without test nodes
         auc = float("nan")
     right = float((p.argmax(axis=1) == y).mean())
-    return {"accuracy": right, "auc": float(auc), "ece": calibration_error(p, y), "seconds": seconds, **sets}
+    errors = {"ece": calibration_error(p, y), "chance": error_by_chance(p)}
+    return {"accuracy": right, "auc": float(auc), **errors, "seconds": seconds, **sets}
 
 
 def show(store: Path) -> None:
@@ -239,7 +254,14 @@ def show(store: Path) -> None:
         row = json.loads(line)
         cells[row["graph"], row["split"]][row["method"]][row["seed"]] = row
     methods = [name for name in METHODS if any(name in of for of in cells.values())]
-    for what, scale in (("accuracy", 100), ("ece", 100), ("seconds", 1), ("coverage", 100), ("size", 1)):
+    for what, scale in (
+        ("accuracy", 100),
+        ("ece", 100),
+        ("chance", 100),
+        ("seconds", 1),
+        ("coverage", 100),
+        ("size", 1),
+    ):
         columns = [name for name in methods if any(what in row for of in cells.values() for row in of[name].values())]
         print(f"\n| {what} | splits | " + " | ".join(columns) + " |\n|" + "---|" * (len(columns) + 2))
         for (graph, split), of in sorted(cells.items(), key=lambda item: (item[0][1], list(GRAPHS).index(item[0][0]))):

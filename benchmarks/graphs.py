@@ -1,4 +1,4 @@
-"""The graphs that the default is measured on: published ones, tables of scikit-learn, and two that are generated.
+"""The graphs that the default is measured on: published ones, tables of scikit-learn, and three that are generated.
 
 None of them is in the repository but town; `NGCN_DATA` names the folder of the published ones.
 """
@@ -44,19 +44,20 @@ def table(name: str, data: object) -> Graph:
         return load_dataset(f"{folder}/")
 
 
-def heterophilous(nodes: int = 3000, classes: int = 5, degree: int = 8) -> Graph:
-    """Nodes of class c are linked to class c + 1, hardly ever to their own; features tell little about the class."""
+def linked(name: str, step: int, signal: float, nodes: int = 3000, classes: int = 5, degree: int = 8) -> Graph:
+    """Nodes of class c are linked to class c + step, less often to another; the class moves the mean of each
+    feature by about ``signal`` standard deviations."""
     random = np.random.default_rng(1)
     y = random.integers(classes, size=nodes)
     source = random.integers(nodes, size=nodes * degree // 2)
     wanted = np.where(
-        random.random(len(source)) < 0.7, (y[source] + 1) % classes, random.integers(classes, size=len(source))
+        random.random(len(source)) < 0.7, (y[source] + step) % classes, random.integers(classes, size=len(source))
     )
     members = [np.flatnonzero(y == c) for c in range(classes)]
     target = np.array([random.choice(members[c]) for c in wanted])
-    X = random.normal(size=(nodes, 32)) + 0.6 * random.normal(size=(classes, 32))[y]
+    X = random.normal(size=(nodes, 32)) + signal * random.normal(size=(classes, 32))[y]
     adjacency = sp.csr_array((np.ones(len(source)), (source, target)), shape=(nodes, nodes))
-    return Graph.from_scipy(adjacency, X.astype(np.float32), y, name="heterophilous")
+    return Graph.from_scipy(adjacency, X.astype(np.float32), y, name=name)
 
 
 def degrees(nodes: int = 3000) -> Graph:
@@ -76,7 +77,8 @@ GRAPHS: dict[str, Callable[[], Graph]] = {
     "cancer": lambda: table("cancer", load_breast_cancer()),
     "digits": lambda: table("digits", load_digits()),
     "degrees": degrees,
-    "heterophilous": heterophilous,
+    "heterophilous": lambda: linked("heterophilous", step=1, signal=0.6),
+    "noise": lambda: linked("noise", step=0, signal=0.0, degree=6),
     "cora": lambda: load_dataset("cora"),
     "citeseer": lambda: load_dataset("citeseer"),
     "pubmed": lambda: load_dataset("pubmed"),
