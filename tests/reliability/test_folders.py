@@ -92,6 +92,7 @@ def search(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 CHANGES = {
     "no database": None,
+    "a number": "update trials set number = '[]'",
     "a state": "update trials set state = 4611686018427387904",
     "a time": "update trials set datetime_start = 7",
     "a setting": """update trial_user_attributes set value_json = '{"hidden": "x"}' where key = 'settings'""",

@@ -21,6 +21,7 @@ from ngcn.tuning.trials import trial_of
 WARM_UP = 40  # steps before a trial may be pruned
 FIRST = 8  # trials before any is pruned
 TRIAL: Schema = {  # of a trial that is stored
+    "number": int,
     "settings": dict[str, object],
     **dict.fromkeys(("score", "loss", "seconds", "value"), float | None),
     "error": str,
