@@ -134,8 +134,8 @@ def _show_features(why: Explanation, console: _screen.Console) -> None:
     console.print(table)
     console.print(
         "Without it: the exact probability if the feature were 0 at every node; Effect: the percentage points that "
-        "this takes away. Points: a first-order estimate of the effect, which may be far off where the effect is large. "
-        "Its own: the part of the points that is due to the feature of the node itself; the rest is due to other nodes."
+        "this takes away. Points: a first-order estimate of it, which may be far off where the effect is large. Its "
+        "own: the part of the points that is due to the feature of the node itself; the rest is due to other nodes."
     )
 
 
