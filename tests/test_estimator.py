@@ -1,6 +1,7 @@
 import pickle
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -466,3 +467,11 @@ def test_a_huge_sparse_y_is_an_error_before_memory_is_asked_for(crowds, fitted) 
     for call in (fitted.score, clone(SMALL).fit):
         with pytest.raises(GraphError, match=r"y of shape .* needs at least [\d,.]+ GB"):
             call(X, huge)
+
+
+def test_few_labels_of_many_classes_are_no_regression_problem(crowds) -> None:
+    X, y, _ = crowds
+    many = np.where(np.arange(len(y)) < 30, np.arange(len(y)) % 20, -1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        clone(SMALL).fit(X, many)

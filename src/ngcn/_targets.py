@@ -40,7 +40,9 @@ def read_targets(y: Any) -> Targets:
         )
     if not known.any():
         raise GraphError("y has no labels, only -1 for unlabelled; label nodes of at least two classes.")
-    check_classification_targets(np.array(y[known].tolist()))
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "The number of unique classes")  # few labels of many classes are usual here
+        check_classification_targets(np.array(y[known].tolist()))
     if y.dtype.kind != "O" and (y[known] == 1).all():
         known[:] = True  # -1 is the other class
     classes, numbers = np.unique(y[known], return_inverse=True)
