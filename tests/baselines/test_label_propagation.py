@@ -60,3 +60,16 @@ def test_direction_and_self_connections_do_not_count(clubs: Graph) -> None:
         expected = baseline.predict_proba(clubs)
         baseline.fit(one_way, seed=0)
         np.testing.assert_allclose(baseline.predict_proba(one_way), expected, atol=1e-6)
+
+
+def test_a_chain_with_weights_of_all_sizes_takes_no_more_than_the_most_steps() -> None:
+    """Conjugate gradients do not converge on it."""
+    weights = 10 ** np.random.default_rng(1).uniform(-4, 4, 2999)
+    place = np.arange(3000)
+    ends, none = np.isin(place, [0, 2999]), np.zeros(3000, bool)
+    adjacency = sp.diags_array(weights, offsets=1, shape=(3000, 3000))
+    chain = Graph(adjacency, np.ones((3000, 1)), (place > 1500).astype(int), ends, none, none)
+    lp = LabelPropagation()
+    lp.fit(chain, seed=0)
+    p = lp.predict_proba(chain)
+    assert np.isfinite(p).all() and p[1].argmax() == 0 and p[2998].argmax() == 1
