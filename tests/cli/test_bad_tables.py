@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import json
 import pickle
 import re
 from collections.abc import Callable
@@ -346,3 +347,19 @@ def test_a_constant_column_is_a_warning(ngcn: Ngcn) -> None:
     write(Path("g"), {"nodes.csv": NODES.replace("age", "age,size").replace("\n", ",7\n").replace("size,7", "size")})
     result = ngcn("train", "g", "--model", "gcn", "--steps", "2")
     assert result.exit_code == 0 and "'size' has the same value for every node" in result.stderr
+
+
+def test_a_note_is_printed_once(ngcn: Ngcn) -> None:
+    write(Path("g"), {"nodes.csv": NODES.replace("age", "")})
+    assert ngcn("train", "g/", "--steps", "1").stderr.count("a column without a name") == 1
+    found = json.loads(ngcn("inspect", "g/", "--json").stdout)
+    assert len([text for text in found["warnings"] if "a column without a name" in text]) == 1
+
+
+def test_all_problems_are_lines_of_one_message(ngcn: Ngcn) -> None:
+    write(Path("g"), {"edges.csv": EDGES + "a,zz\n", "nodes.csv": NODES.replace("train,2", "vla,old")})
+    result = ngcn("train", "g/")
+    assert result.exit_code == 2 and result.stderr.splitlines()[-4] == "3 problems:"
+    unknown, cells, split = result.stderr.splitlines()[-3:]
+    assert "no node 'zz'" in unknown and "'old' is not a number" in cells and "'vla' is not a split" in split
+    assert json.loads(ngcn("inspect", "g/", "--json").stdout)["problems"] == [unknown[2:], cells[2:], split[2:]]

@@ -141,9 +141,12 @@ class _Printer(logging.Handler):
     def __init__(self, group: TyperGroup, context: Any) -> None:
         super().__init__()
         self.group, self.context = group, context
+        self.said: set[str] = set()  # a table may be looked at twice
 
     def emit(self, record: logging.LogRecord) -> None:
-        self.print(record.getMessage())
+        if (message := record.getMessage()) not in self.said:
+            self.said.add(message)
+            self.print(message)
 
     def print(self, message: str) -> None:
         command = self.group.commands.get(self.context.invoked_subcommand or "")

@@ -230,8 +230,9 @@ def treatment_of_text(nodes: Table, name: str) -> Column:
     return Column(name, "ignored")
 
 
-def numbers(nodes: Table, columns: Sequence[Column]) -> np.ndarray:
-    """The cells of columns with numbers as a float32 matrix; NaN for a missing value."""
+def numbers(nodes: Table, columns: Sequence[Column], *, known: bool = False) -> np.ndarray:
+    """The cells of columns with numbers as a float32 matrix; NaN for a missing value. ``known`` is for tables that a
+    model is used on: no option helps then."""
     matrix = np.empty((len(nodes), len(columns)), np.float32)
     bad: list[BadCell] = []
     odd: list[BadCell] = []
@@ -250,23 +251,23 @@ def numbers(nodes: Table, columns: Sequence[Column]) -> np.ndarray:
         names = list(dict.fromkeys(name for _, name, _ in bad))
         those = "it" if len(bad) == 1 else "them"
         with problems:
-            raise nodes.bad_cells(bad, f"correct {those}, or train with `ignore={names}`.")
+            raise nodes.bad_cells(bad, f"correct {those}{'' if known else f', or train with `ignore={names}`'}.")
     problems.check()
     if odd:
         matrix[~np.isfinite(matrix)] = np.nan
-        _announce_odd(nodes, odd)
+        _announce_odd(nodes, odd, known)
     return matrix
 
 
-def _announce_odd(nodes: Table, odd: Sequence[BadCell]) -> None:
+def _announce_odd(nodes: Table, odd: Sequence[BadCell], known: bool) -> None:
     """Print the cells that count as missing because almost all others of their columns are of another kind."""
     for name in dict.fromkeys(name for _, name, _ in odd):
         of = [(row, what) for row, column, what in odd if column == name]
         listed = "; ".join(f"row {nodes.row_number(row)}: {what}" for row, what in of[:MOST_LISTED])
         more = f"; and {len(of) - MOST_LISTED} more" if len(of) > MOST_LISTED else ""
         are, those = (f"{len(of)} cells count", "them") if len(of) > 1 else ("1 cell counts", "it")
-        remedy = f"correct {those}, or train with `one_hot={[name]}` or `ignore={[name]}`"
-        log.warning(f"{nodes.at(name)}: {are} as missing ({listed}{more}); {remedy}.")
+        option = "" if known else f", or train with `one_hot={[name]}` or `ignore={[name]}`"
+        log.warning(f"{nodes.at(name)}: {are} as missing ({listed}{more}); correct {those}{option}.")
 
 
 def announce(nodes: Table, columns: Sequence[Column]) -> None:

@@ -58,10 +58,10 @@ def _as_known(nodes: Table, other: Sequence[str], known: Sequence[Column]) -> li
     return there + decide(nodes, [name for name in nodes.column_names if name in new])
 
 
-def feature_blocks(nodes: Table, columns: Sequence[Column]) -> list[Block]:
+def feature_blocks(nodes: Table, columns: Sequence[Column], *, known: bool = False) -> list[Block]:
     """Return the features in a table of nodes: those of numbers first, then of one-hot columns, then of text."""
     plain = [column for column in columns if column.kind in NUMBERS]
-    blocks = dense_features(numbers(nodes, plain), [column.name for column in plain]) if plain else []
+    blocks = dense_features(numbers(nodes, plain, known=known), [column.name for column in plain]) if plain else []
     blocks += [_encode(nodes, column.name) for column in columns if column.kind == "one-hot"]
     for column in columns:
         if column.kind == "text":

@@ -111,7 +111,7 @@ def parts_of_tables(
         plan = plan_columns(nodes, list(special.values()), one_hot, text, columns or ())
         if not known and "label" in special:  # else the labels may be among the columns
             announce(nodes, [column for column in plan if column.name not in (*one_hot, *text)])
-        blocks += feature_blocks(nodes, plan)
+        blocks += feature_blocks(nodes, plan, known=known)
         with of_training:
             check_one_hot(nodes, blocks)
     if feature_table is not None:
@@ -283,7 +283,7 @@ def warn_about_repeats(name: str, repeated: int, loops: int, weights: Any) -> No
         counted.append(f"{count(repeated, 'row')} repeat{'' if repeated > 1 else 's'} an edge: {same}")
     if loops:
         what = "are edges from a node to itself" if loops > 1 else "is an edge from a node to itself"
-        counted.append(f"{count(loops, 'row')} {what}, and not used: models have their own")
+        counted.append(f"{count(loops, 'row')} {what}, and not used: models add their own")
     if counted:
         log.warning(f"{name}: {'; '.join(counted)}.")
 

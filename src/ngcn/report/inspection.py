@@ -173,7 +173,7 @@ def _inspection(
     return Inspection(
         name=name,
         problems=tuple(dict.fromkeys(problems)),
-        warnings=tuple(warnings),
+        warnings=tuple(dict.fromkeys(warnings)),
         suggestions=tuple(suggestions(graph, config, columns, known)) if graph and known and not problems else (),
         settings=explicit(config, columns),
         columns=columns,
