@@ -331,7 +331,9 @@ def test_weights_with_decimal_commas(tmp_path: Path) -> None:
 
 def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     """Of all three files, and of all rows of each."""
-    nodes = "id,label,split,age,height\na,cat,train,old,10\na,dog,train,new,20\n,cat,vla,3,30\nd,dog,test,4,45.5\ne,,,5,1\n"
+    nodes = (
+        "id,label,split,age,height\na,cat,train,old,10\na,dog,train,new,20\n,cat,vla,3,30\nd,dog,test,4,45.5\ne,,,5,1\n"
+    )
     edges = "source,target,weight\na,b,1\nb,,-2\nd,f,0\nd,a,x\n"
     features = "id,what\nq,sun\na,moon\n"
     with pytest.raises(DatasetError, match="8 problems:") as raised:
