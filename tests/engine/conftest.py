@@ -3,9 +3,12 @@
 import os
 import sys
 
-os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-os.environ["RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER"] = "0"  # listen on 127.0.0.1 only, see ngcn.engine.cluster
-os.environ["RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO"] = "0"  # the future default; without it, a warning
+os.environ |= {
+    "RAY_USAGE_STATS_ENABLED": "0",
+    "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # listen on 127.0.0.1 only, see ngcn.engine.cluster
+    "RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO": "0",  # the future default; without it, a warning
+    "RAY_worker_niceness": "0",  # Ray's default of 15 starves workers on a busy machine
+}
 
 from collections.abc import Iterator
 from contextlib import contextmanager

@@ -16,9 +16,11 @@ from large.conftest import random_graph
 from training.conftest import crowds
 from training.test_sampled_training import SMALL, communities
 
-from ngcn import Config, Ray, train_seeds
+from benchmarks.power_law import write
+from ngcn import Config, Ray, build, train_seeds
 from ngcn.graph import store_graph
 from ngcn.large import Prepared, links_of, powers_of, products
+from ngcn.large.building import buckets
 
 from .conftest import cluster_of
 
@@ -86,6 +88,25 @@ def test_a_machine_is_lost_during_products(machines, stored, tmp_path, number):
     with another(machines) as kill, Ray(machines.address).connected(tmp_path) as executor:
         found = powers_of(*arguments, folder=tmp_path / "found", executor=executor, on_progress=on_progress, **how)
     assert_same(found, powers_of(*arguments))
+
+
+@pytest.mark.parametrize("number", [0, 1])
+def test_a_machine_is_lost_during_a_build(machines, tmp_path, monkeypatch, number):
+    monkeypatch.setattr(buckets, "LEAST_PIECE", 50_000)
+    monkeypatch.setattr(buckets, "BUCKET", 50_000)
+    tables = write(tmp_path / "tables", 600_000)
+    after = random.Random(number).random()
+
+    def on_progress(stage: str, done: int, total: int) -> None:
+        if stage == ("Reading edges", "Sorting edges")[number] and done >= after * total:
+            kill()
+
+    expected = build(*tables[::-1], out=tmp_path / "here")
+    with another(machines) as kill:
+        found = build(*tables[::-1], out=tmp_path / "there", engine=Ray(machines.address), on_progress=on_progress)
+    assert contents(found.folder).keys() > {"indices.npy", "features.npy"}
+    for name in contents(expected.folder).keys() - {"meta.json", "built.json"}:
+        assert (found.folder / name).read_bytes() == (expected.folder / name).read_bytes()
 
 
 def test_a_machine_is_lost_while_seeds_are_trained(machines, tmp_path):

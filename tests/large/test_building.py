@@ -345,3 +345,18 @@ def test_training_builds_a_large_graph(tmp_path, monkeypatch, caplog):
     assert load_graph(config, tmp_path).fingerprint() == graph.fingerprint() and "built" not in caplog.text
     (folder / "edges.csv").write_text("source,target\n0,1\n" + "1,2\n" * 1200)
     assert load_graph(config, tmp_path).edges == 2 and "have changed" in caplog.text
+
+
+def test_pieces_of_a_table(tmp_path):
+    parquet = write(tmp_path / "parquet", *tables(), "parquet") / "edges.parquet"  # row groups of 700
+    csv = write(tmp_path / "csv", *tables(seed=1), "csv") / "edges.csv"
+    table = large_table.LargeTable([parquet, csv, parquet])
+
+    def ends(chunks):
+        return [cell for chunk in chunks for cell in chunk.texts("source", "missing").to_pylist()]
+
+    pieces = table.pieces(1000)
+    assert [start for start, _ in pieces] == [(0, 0), (0, 1400), (1, 0), (2, 0), (2, 1400)]
+    in_pieces = [end for piece in pieces for end in ends(table.chunks(["source"], *piece))]
+    assert in_pieces == ends(table.chunks(["source"]))
+    assert (table.rows_before((0, 1400)), table.pieces(10**6)) == (1400, [((0, 0), (3, 0))])

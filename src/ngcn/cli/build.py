@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ngcn.cli import _screen
+from ngcn.cli._engine import AddressOption, EngineOption, WorkersOption, engine_of
 
 _EDGES = "A table of edges, or a folder of its part files; without NODES, a folder with edges.* and nodes.*."
 _FEATURES = "A matrix with a row per node: .npy, or .npz for a sparse one."
@@ -30,6 +31,9 @@ def build(
     multilabel: Annotated[bool, typer.Option("--multilabel", help="A label is a list, separated by |.")] = False,
     half: Annotated[bool, typer.Option("--half", help="Store features in half precision, which halves them.")] = False,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="The private memory to use.")] = "4GB",
+    engine: EngineOption = "local",
+    address: AddressOption = None,
+    workers: WorkersOption = None,
 ) -> None:
     """Build a graph on disk from tables of any size, in bounded memory.
 
@@ -37,6 +41,7 @@ def build(
 
     Example: [bold]ngcn build edges.parquet nodes.parquet --out big/[/bold]
     """
+    cluster = engine_of(engine, address, workers)
     with _screen.busy("Building the graph") as say:
         from ngcn.large import build as build_graph
 
@@ -55,6 +60,7 @@ def build(
             multilabel=multilabel,
             half=half,
             memory=memory,
+            engine=cluster,
             on_progress=_screen.amounts(say),
         )
     _screen.note(

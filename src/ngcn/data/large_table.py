@@ -6,6 +6,7 @@ import codecs
 import gzip
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -23,6 +24,7 @@ from ngcn.files import open_regular
 CELLS = 1 << 22  # that are read together, about
 BLOCK = 1 << 24  # bytes of text that are read together
 HEAD = 1 << 16  # bytes that have the first line
+Position = tuple[int, int]  # the number of a file, and that of a row in it
 ENDINGS = (".parquet", ".csv", ".tsv", ".csv.gz", ".tsv.gz", ".npy")
 
 
@@ -67,13 +69,35 @@ class LargeTable:
             return Table(chunk.columns[:rows], chunk.name, chunk.first_row, chunk.blank_rows, chunk.decimal)
         return self._readers[0].empty()
 
-    def chunks(self, columns: Sequence[str] | None = None, after: tuple[int, int] = (0, 0)) -> Iterator[Table]:
-        """All rows, in order: these columns. ``after`` is :meth:`position` of the chunk to continue after."""
+    def chunks(
+        self, columns: Sequence[str] | None = None, after: Position = (0, 0), until: Position | None = None
+    ) -> Iterator[Table]:
+        """All rows, in order: these columns. ``after`` is :meth:`position` of the chunk to continue after; ``until`` is
+        where to end."""
         wanted = self.columns if columns is None else list(dict.fromkeys(columns))
-        first, skip = after
-        for reader in self._readers[first:]:
-            yield from reader.chunks(wanted, skip)
-            skip = 0
+        last, stop = until or (len(self._readers), 0)
+        for number in range(after[0], last + (stop > 0)):
+            skip = after[1] if number == after[0] else 0
+            yield from self._readers[number].chunks(wanted, skip, stop if number == last else None)
+
+    def pieces(self, rows: int) -> list[tuple[Position, Position]]:
+        """Where parts of at least so many rows begin and end that can be read by themselves: Parquet is cut between row
+        groups, and text between files only."""
+        cuts, since = [(0, 0)], 0
+        for number, reader in enumerate(self._readers):
+            for first, stop in pairwise([*reader.cuts(), reader.rows]):
+                if since >= rows:
+                    cuts.append((number, first))
+                    since = 0
+                since += stop - first
+        return list(pairwise([*cuts, (len(self._readers), 0)]))
+
+    def rows_before(self, position: Position) -> int:
+        """The number of rows before a position; an estimate for text."""
+        return sum(reader.rows for reader in self._readers[: position[0]]) + position[1]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return LargeTable, ([path.absolute() for path in self.files],)
 
     def row(self, number: int, column: str) -> tuple[Table, int]:
         """The chunk that has this row, and the number of the row in it; for messages."""
@@ -83,7 +107,7 @@ class LargeTable:
             number -= len(chunk)
         raise DatasetError(f"{self.files[-1]} has changed while it was read; start again.")
 
-    def position(self, chunk: Table) -> tuple[int, int]:
+    def position(self, chunk: Table) -> Position:
         """Where the rows after a chunk begin: the number of its file, and rows of that file."""
         number = [str(path) for path in self.files].index(chunk.name)
         return number, chunk.first_row - self._readers[number].first_row + len(chunk)
@@ -100,20 +124,27 @@ class _Reader:
         self.path = path
         self.columns: list[str] = []
 
-    def chunks(self, columns: Sequence[str], skip: int = 0) -> Iterator[Table]:
-        """The rows after the first ``skip``."""
+    def chunks(self, columns: Sequence[str], skip: int = 0, stop: int | None = None) -> Iterator[Table]:
+        """The rows after the first ``skip``, up to number ``stop``."""
         try:
-            for at, batch in self.batches(columns, skip):
-                if (left_out := max(0, skip - at)) < len(batch):
-                    yield self.table(batch.slice(left_out), self.first_row + at + left_out)
+            for at, batch in self.batches(columns, skip, stop):
+                if stop is not None and at >= stop:
+                    return
+                first, last = max(0, skip - at), len(batch) if stop is None else min(len(batch), stop - at)
+                if first < last:
+                    yield self.table(batch.slice(first, last - first), self.first_row + at + first)
         except DatasetError:
             raise
         except (pa.ArrowException, *DAMAGE) as error:
             raise self.error(error) from None
 
-    def batches(self, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
-        """Rows, and the number of the first of them; rows before ``skip`` may be left out."""
+    def batches(self, columns: Sequence[str], skip: int, stop: int | None) -> Iterator[tuple[int, Any]]:
+        """Rows, and the number of the first of them; rows before ``skip``, and from ``stop`` on, may be left out."""
         raise NotImplementedError
+
+    def cuts(self) -> Sequence[int]:
+        """The rows at which reading may begin without what is before them."""
+        return [0]
 
     def table(self, batch: Any, first_row: int) -> Table:
         table = batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch])
@@ -136,6 +167,8 @@ class _Parquet(_Reader):
         super().__init__(path)
         try:
             with self._open() as file:
+                groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+                self.starts = [0, *accumulate(group.num_rows for group in groups)]
                 self.rows = file.metadata.num_rows
                 self.names = {str(name).strip(): name for name in file.schema_arrow.names}
         except (pa.ArrowException, *DAMAGE) as error:
@@ -146,13 +179,18 @@ class _Parquet(_Reader):
         open_regular(self.path).close()
         return pyarrow.parquet.ParquetFile(str(self.path), memory_map=True, pre_buffer=False)
 
-    def batches(self, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
+    def cuts(self) -> Sequence[int]:
+        return self.starts[:-1]
+
+    def batches(self, columns: Sequence[str], skip: int, stop: int | None) -> Iterator[tuple[int, Any]]:
         with self._open() as file:
             names = [self.names[column] for column in columns]
-            groups = list(range(file.metadata.num_row_groups))
-            at = 0
-            while groups and at + file.metadata.row_group(groups[0]).num_rows <= skip:
-                at += file.metadata.row_group(groups.pop(0)).num_rows
+            groups = [
+                group
+                for group, (first, last) in enumerate(pairwise(self.starts))
+                if last > skip and (stop is None or first < stop)
+            ]
+            at = self.starts[groups[0]] if groups else 0
             size = max(1024, CELLS // max(1, len(names)))
             for batch in file.iter_batches(batch_size=size, row_groups=groups, columns=names, use_threads=False):
                 yield at, batch
@@ -189,7 +227,7 @@ class _Text(_Reader):
         with open_regular(self.path) as file:
             yield gzip.GzipFile(fileobj=file) if self.path.suffix == ".gz" else file  # type: ignore[misc]
 
-    def batches(self, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
+    def batches(self, columns: Sequence[str], skip: int, stop: int | None) -> Iterator[tuple[int, Any]]:
         how, convert = csv_options(list(self.names.values()), self.separator, True)
         convert.include_columns = [self.names[column] for column in columns]
         read = pa.csv.ReadOptions(block_size=BLOCK, use_threads=False)  # one thread: errors have the number of the row
@@ -243,7 +281,10 @@ class _Pairs(_Reader):
             )
         self.pairs, self.rows = pairs, len(pairs)
 
-    def batches(self, columns: Sequence[str], skip: int) -> Iterator[tuple[int, Any]]:
+    def cuts(self) -> Sequence[int]:
+        return range(0, max(1, self.rows), CELLS // 2)
+
+    def batches(self, columns: Sequence[str], skip: int, stop: int | None) -> Iterator[tuple[int, Any]]:
         for at in range(skip, self.rows, CELLS // 2):
             rows = self.pairs[at : at + CELLS // 2]
             ends = {name: np.ascontiguousarray(rows[:, self.columns.index(name)]) for name in columns}

@@ -63,13 +63,11 @@ class Ray:
             )
 
     @contextmanager
-    def connected(
-        self, *folders: Path | str, threads: int | None = None, poll: Poll = lambda: None
-    ) -> Iterator[Cluster]:
+    def connected(self, *paths: Path | str, threads: int | None = None, poll: Poll = lambda: None) -> Iterator[Cluster]:
         """Connect, check the cluster, and disconnect at the end.
 
         Args:
-            folders: that all machines must see.
+            paths: files that all machines must see, and folders that they must share.
             threads: those of a worker; None for as many as the machines have for each of the workers.
             poll: called several times a second while tasks run; it may stop them by raising an exception.
         """
@@ -87,7 +85,7 @@ class Ray:
                 self._connect(ray)
         try:
             nodes = [node for node in ray.nodes() if node["Alive"] and node["Resources"].get("CPU")]
-            found = ask(ray, nodes, folders)
+            found = ask(ray, nodes, paths)
             check_nodes(list(found.values()))
             cores = [int(node["Resources"]["CPU"]) for node in nodes if node["NodeID"] in found]
             with redirect_stdout(sys.stderr):  # Ray prints there that it has lost a worker

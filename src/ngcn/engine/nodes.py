@@ -38,7 +38,7 @@ def check_nodes(nodes: Sequence[Node]) -> None:
             )
 
 
-def ask(ray: Any, nodes: Sequence[dict[str, Any]], folders: Sequence[Path | str]) -> dict[str, Node]:
+def ask(ray: Any, nodes: Sequence[dict[str, Any]], paths: Sequence[Path | str]) -> dict[str, Node]:
     """Ask every machine at once. Leaves out those that have been lost, which Ray may list for some time."""
     from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
@@ -54,7 +54,7 @@ def ask(ray: Any, nodes: Sequence[dict[str, Any]], folders: Sequence[Path | str]
         unseen = [str(Path(file).parent) for file in files if not Path(file).exists()]
         return name, platform.python_version(), found, unseen
 
-    with _tokens(folders) as files:
+    with _tokens(paths) as files:
         asked = {
             node["NodeID"]: ray.remote(answer)
             .options(num_cpus=0, scheduling_strategy=NodeAffinitySchedulingStrategy(node["NodeID"], soft=False))
@@ -69,13 +69,15 @@ def ask(ray: Any, nodes: Sequence[dict[str, Any]], folders: Sequence[Path | str]
 
 
 @contextmanager
-def _tokens(folders: Sequence[Path | str]) -> Iterator[list[str]]:
-    """A new file in each of the folders: another machine may have a folder of the same name."""
-    files = [Path(folder).absolute() / f".ngcn-{uuid4().hex}" for folder in folders]
+def _tokens(paths: Sequence[Path | str]) -> Iterator[list[str]]:
+    """The files, and a new file in each of the folders: another machine may have a folder of the same name."""
+    given = [Path(path).absolute() for path in paths]
+    files = [path for path in given if path.is_file()]
+    new = [path / f".ngcn-{uuid4().hex}" for path in given if path not in files]
     try:
-        for file in files:
+        for file in new:
             file.touch()
-        yield list(map(str, files))
+        yield list(map(str, [*new, *files]))
     finally:
-        for file in files:
+        for file in new:
             file.unlink(missing_ok=True)

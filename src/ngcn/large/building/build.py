@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from ngcn.data.feature_columns import plan_columns
 from ngcn.data.large_table import LargeTable
 from ngcn.data.node_edge_tables import end_columns, special_columns, warn_about_weights
 from ngcn.data.parts import log
+from ngcn.engine import Ray
 from ngcn.errors import DatasetError, Problems
 from ngcn.files import write_json
 from ngcn.graph import StoredGraph, is_stored, open_graph
@@ -46,6 +48,7 @@ def build(
     half: bool = False,
     memory: str | int = "4GB",
     name: str = "",
+    engine: Ray | None = None,
     on_progress: RowProgress | None = None,
 ) -> StoredGraph:
     """Build a graph on disk from tables of any size, in bounded memory.
@@ -65,6 +68,8 @@ def build(
         half: store features in half precision, float16.
         memory: the private memory that may be used; the rest of the machine's memory serves as a cache of the files.
         name: the name of the graph; that of the folder if not given.
+        engine: a Ray cluster whose machines read edges and features, and sort edges; this machine if None. The files
+            are the same. All machines must see the tables and ``out``.
         on_progress: called with the stage, the number of rows that are done, and that of all rows.
 
     Returns:
@@ -107,20 +112,21 @@ def build(
     with problems:
         edge_table = _edge_table(edge_files, source, target)
     problems.check()
-    with work.locked():
+    tables = [*node_files.files, *edge_files.files, *(feature_files.files if feature_files else [])]
+    with work.locked(), engine.connected(work.folder, *tables) if engine else nullcontext() as cluster:
         work.check_space(_space(edge_table, node_table, half))
         read = work.stage("nodes", of_nodes, lambda: read_nodes(node_table, work))
         ids = Ids(work, **read["ids"], home=str(node_files.files[0]))
         if ids.nodes > MOST_NODES:
             raise DatasetError(f"{ids.home} has {ids.nodes:,} nodes; a graph may have {MOST_NODES:,}.")
         work.stage("ids", of_nodes, lambda: ids.write(node_files, node_table.special["id"]))
-        written = write_adjacency(edge_table, ids, bytes_, of_edges, work)
+        written = write_adjacency(edge_table, ids, bytes_, of_edges, work, cluster)
         if edge_table.weight and written["rows"]:
             warn_about_weights(str(edge_files.files[0]), written["weight"] / written["rows"])
         if repeated := written["rows"] - written["entries"] // 2:
             rows = f"{repeated:,} of {written['rows']:,} rows"
             log.warning(f"{edge_files.files[0]}: {rows} repeat an edge, in either direction, or join a node to itself.")
-        given = Features(node_table, read["values"], feature_file, feature_files, half)
+        given = Features(node_table, read["values"], feature_file, feature_files, half, cluster)
         names = work.stage("features", whole, lambda: given.write(ids, bytes_, whole, work))["names"]
         work.finish()
         write_json(out / BUILT, {"inputs": whole})

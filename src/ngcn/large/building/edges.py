@@ -10,7 +10,8 @@ from ngcn.data.feature_columns import NO_NODE
 from ngcn.data.large_table import LargeTable
 from ngcn.data.node_edge_tables import edge_weights
 from ngcn.data.table import Table
-from ngcn.large.building.buckets import NO_WEIGHTS, Buckets, Entries
+from ngcn.engine import Cluster
+from ngcn.large.building.buckets import NO_WEIGHTS, Buckets, Entries, bits_of
 from ngcn.large.building.ids import Ids
 from ngcn.large.building.work import Work
 
@@ -35,9 +36,12 @@ class EdgeTable:
         return source, target, edge_weights(chunk, self.weight) if self.weight else NO_WEIGHTS
 
 
-def write_adjacency(edges: EdgeTable, ids: Ids, memory: int, inputs: str, work: Work) -> dict[str, Any]:
+def write_adjacency(
+    edges: EdgeTable, ids: Ids, memory: int, inputs: str, work: Work, cluster: Cluster | None = None
+) -> dict[str, Any]:
     """Write the adjacency and the degrees; return its ``entries``, the ``rows`` of the table, and their ``weight``."""
-    buckets = Buckets(work, "edges-", ids.nodes, 2 * edges.table.rows, edges.weight is not None, both=True)
+    bits, weighted = bits_of(ids.nodes, 2 * edges.table.rows), edges.weight is not None
+    buckets = Buckets(work, "edges-", ids.nodes, bits, weighted, both=True, cluster=cluster)
     read = partial(edges.read, ids=ids)
     fill = partial(buckets.fill, edges.table, edges.columns, read, inputs, "Reading edges")
     filled = work.stage("edges", inputs, fill)

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import zipfile
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +17,20 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ngcn.data.columns import numbers
+from ngcn.data.columns import Column, numbers
 from ngcn.data.feature_columns import NO_NODE
-from ngcn.data.large_table import LargeTable
+from ngcn.data.large_table import LargeTable, Position
 from ngcn.data.node_edge_tables import id_column
 from ngcn.data.npz import map_array
 from ngcn.data.parts import log
 from ngcn.data.table import Table
+from ngcn.engine import Cluster
 from ngcn.errors import DatasetError
 from ngcn.graph import HOPS, IDENTITY_NODES, structural_names
-from ngcn.large.building.buckets import Buckets, Entries
+from ngcn.large.building.buckets import Buckets, Entries, bits_of
 from ngcn.large.building.ids import Ids
 from ngcn.large.building.nodes import NodeTable
+from ngcn.large.building.spread import in_files
 from ngcn.large.building.work import GrowingArray, Work
 from ngcn.large.links import Links
 from ngcn.large.products import powers_of
@@ -48,6 +52,7 @@ class Features:
         file: a dense matrix in .npy, or a sparse one in .npz as SciPy writes it.
         table: rows of (id, feature, value).
         half: whether to write half precision.
+        cluster: reads the tables; this machine if None.
     """
 
     nodes: NodeTable
@@ -55,6 +60,7 @@ class Features:
     file: Path | None
     table: LargeTable | None
     half: bool
+    cluster: Cluster | None = None
 
     def write(self, ids: Ids, memory: int, inputs: str, work: Work) -> Names:
         """Write the arrays of features; return their names."""
@@ -67,7 +73,7 @@ class Features:
                 f"`ignore={[column.name for column in self.nodes.plan][:3]}`."
             )
         if self.table is not None:
-            return _write_table(self.table, ids, memory, inputs, work)
+            return _write_table(self.table, ids, memory, inputs, work, self.cluster)
         if sparse and self.file:
             return _write_sparse(self.file, ids.nodes, work)
         if columns or self.file:
@@ -85,7 +91,7 @@ class Features:
         given = None if self.file is None else _matrix(self.file, nodes)
         width = len(columns) + (0 if given is None else given.shape[1])
         with GrowingArray(work, "features", np.float16 if self.half else np.float32, (width,)) as out:
-            for X in self._columns(len(columns)) if columns else _nothing(nodes, width):
+            for X in self._columns(columns, work) if columns else _nothing(nodes, width):
                 if given is not None:
                     X = np.hstack([X, _finite(given, out.rows, len(X), self.file)])
                 out.append(X)
@@ -93,19 +99,34 @@ class Features:
         more = range(width - len(columns))
         return {"names": [*columns, *map(str, more)] if columns else len(more)}
 
-    def _columns(self, width: int) -> Iterator[np.ndarray]:
-        """The features in the table of nodes: the columns of numbers, then those of one-hot columns."""
-        plain, one_hot = self.nodes.numbers, {name: pa.array(self.values[name], pa.string()) for name in self.values}
-        for chunk in self.nodes.table.chunks([column.name for column in plain] + list(one_hot)):
-            X = np.zeros((len(chunk), width), np.float32)
-            X[:, : len(plain)] = numbers(chunk, plain)
-            at = len(plain)
-            for name, known in one_hot.items():
-                place = pc.index_in(chunk.known(name), value_set=known)
-                rows = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
-                X[rows, at + place.drop_null().to_numpy()] = 1
-                at += len(known)
-            yield X
+    def _columns(self, names: list[str], work: Work) -> Iterator[np.ndarray]:
+        """The features in the table of nodes, some rows at a time."""
+        read = partial(_read_columns, self.nodes.numbers, self.values, len(names))
+        table, columns = self.nodes.table, [column.name for column in self.nodes.numbers] + list(self.values)
+        if self.cluster is None or not table.exact:  # text is one piece
+            return map(read, table.chunks(columns))
+        tasks = [partial(_read_piece, table, columns, read, *cut) for cut in table.pieces(CHUNK // len(names))]
+        return chain.from_iterable(in_files(tasks, self.cluster, work))
+
+
+def _read_piece(
+    table: LargeTable, columns: Sequence[str], read: Callable[[Table], np.ndarray], start: Position, stop: Position
+) -> Iterator[np.ndarray]:
+    """What ``read`` makes of the chunks of a piece of a table."""
+    return map(read, table.chunks(columns, start, stop))
+
+
+def _read_columns(plain: Sequence[Column], values: dict[str, list[str]], width: int, chunk: Table) -> np.ndarray:
+    """The columns of numbers, then those of one-hot columns, which have these values."""
+    X = np.zeros((len(chunk), width), np.float32)
+    X[:, : len(plain)] = numbers(chunk, plain)
+    at = len(plain)
+    for name, known in values.items():
+        place = pc.index_in(chunk.known(name), value_set=pa.array(known, pa.string()))
+        rows = np.flatnonzero(place.is_valid().to_numpy(zero_copy_only=False))
+        X[rows, at + place.drop_null().to_numpy()] = 1
+        at += len(known)
+    return X
 
 
 def _nothing(nodes: int, width: int) -> Iterator[np.ndarray]:
@@ -208,7 +229,9 @@ class _Csr(ExitStack):
         self.data.append(rows.data)
 
 
-def _write_table(table: LargeTable, ids: Ids, memory: int, inputs: str, work: Work) -> Names:
+def _write_table(
+    table: LargeTable, ids: Ids, memory: int, inputs: str, work: Work, cluster: Cluster | None = None
+) -> Names:
     """Write the sparse features in rows of (id, feature, value)."""
     head = table.head()
     id_, feature, value = id_column(head), head.need("feature"), head.find("value")
@@ -230,7 +253,8 @@ def _write_table(table: LargeTable, ids: Ids, memory: int, inputs: str, work: Wo
         ones = np.ones(len(chunk), np.float32)
         return places, columns, chunk.numbers(value, "correct it or remove the row.") if value else ones
 
-    buckets = Buckets(work, "features-", ids.nodes, table.rows, weighted=True, both=False)
+    bits = bits_of(ids.nodes, table.rows)
+    buckets = Buckets(work, "features-", ids.nodes, bits, weighted=True, both=False, cluster=cluster)
     columns = [id_, feature, *([value] if value else [])]
     filled = buckets.fill(table, columns, read, inputs, "Reading features")
     buckets.sort(filled["entries"], SPARSE, memory, inputs, "Sorting features")

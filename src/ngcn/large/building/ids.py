@@ -93,6 +93,9 @@ class Ids:
         self.work, self.nodes, self.longest, self.ordered, self.home = work, nodes, longest, ordered, home
         self._arrays: tuple[np.ndarray, np.ndarray, np.ndarray] | None = None
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Ids, (self.work, self.nodes, self.longest, self.ordered, self.home)
+
     def write(self, table: LargeTable, column: str) -> dict[str, Any]:
         """Write ids.npy and the hash table; raise an error if an id is repeated."""
         data, starts = self._stored()

@@ -36,6 +36,10 @@ class Work:
         self.out, self.folder = out, out / ".build"
         self.on_progress = on_progress or (lambda stage, done, total: None)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """For a task on another machine, which tells no progress."""
+        return Work, (self.out.absolute(),)
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """Lock the folder, and let a full disk be one clear error.
