@@ -28,6 +28,16 @@ def user_path(text: str) -> Path:
     return Path(text)
 
 
+def is_url(path: Any) -> bool:
+    """Whether a path is a URL.
+
+    Example:
+        >>> is_url("s3://bucket/edges.parquet"), is_url("./edges.parquet")
+        (True, False)
+    """
+    return re.match(r"[a-z][a-z0-9+.-]+:/", str(path)) is not None
+
+
 def exists(path: Path) -> bool:
     """Whether there is such a file or folder; not where its name is too long, or its folder cannot be read."""
     with suppress(OSError):

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 
 from ngcn import Config, build, load_dataset
 from ngcn.data import large_table
-from ngcn.errors import DatasetError
+from ngcn.data.catalog import check_exists
+from ngcn.errors import ConfigError, DatasetError
 from ngcn.graph import _features, store_graph
 from ngcn.large.building import buckets, cache, features, work
 from ngcn.runs import load_graph
@@ -356,7 +357,39 @@ def test_pieces_of_a_table(tmp_path):
         return [cell for chunk in chunks for cell in chunk.texts("source", "missing").to_pylist()]
 
     pieces = table.pieces(1000)
-    assert [start for start, _ in pieces] == [(0, 0), (0, 1400), (1, 0), (2, 0), (2, 1400)]
+    assert [start for start, _ in pieces] == [(0, 0), (0, 1400), (0, 2800), (2, 0), (2, 1400), (2, 2800)]
     in_pieces = [end for piece in pieces for end in ends(table.chunks(["source"], *piece))]
     assert in_pieces == ends(table.chunks(["source"]))
     assert (table.rows_before((0, 1400)), table.pieces(10**6)) == (1400, [((0, 0), (3, 0))])
+
+
+@pytest.mark.parametrize("kind", ["file", "memory"])
+def test_tables_in_object_storage(kind, tmp_path):
+    """File systems of pyarrow and of fsspec; the graph is the same, and nothing of the copies stays."""
+    fsspec = pytest.importorskip("fsspec")
+    folder = write(tmp_path / "tables", *tables(), "parquet")
+    url = f"file://{folder}"
+    if kind == "memory":
+        url = "memory://bucket/tables"
+        fsspec.filesystem("memory").put(str(folder), "/bucket/tables", recursive=True)
+    expected, found = build(folder, out=tmp_path / "here"), build(url, out=tmp_path / "there")
+    for path in expected.folder.glob("*.npy"):
+        assert (found.folder / path.name).read_bytes() == path.read_bytes()
+    assert not (found.folder / ".build").exists()
+    build([f"{url}/edges.parquet"], f"{url}/nodes.parquet", out=tmp_path / "parts")
+
+
+@pytest.mark.parametrize(
+    ("wrong", "message"),
+    [
+        ({"edges": "memory://bucket/none"}, "memory://bucket/none cannot be read"),
+        ({"edges": "nowhere://bucket/x"}, "nowhere://bucket/x cannot be read: Protocol not known"),
+        ({"out": "s3://bucket/graph"}, "needs a folder on a disk"),
+    ],
+)
+def test_urls_that_cannot_be_used(wrong, message, tmp_path):
+    with pytest.raises((ConfigError, DatasetError), match=message):
+        build(**{"edges": tmp_path, "out": tmp_path / "graph"} | wrong)
+    assert not (tmp_path / "graph").exists()
+    with pytest.raises(DatasetError, match="ngcn build s3://bucket/x --out"):
+        check_exists("s3://bucket/x")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -10,18 +9,21 @@ import typer
 from ngcn.cli import _screen
 from ngcn.cli._engine import AddressOption, EngineOption, WorkersOption, engine_of
 
-_EDGES = "A table of edges, or a folder of its part files; without NODES, a folder with edges.* and nodes.*."
+_EDGES = (
+    "A table of edges, or a folder of its part files; without NODES, a folder with edges.* and nodes.*. All tables may "
+    "be URLs, such as s3://bucket/edges."
+)
 _FEATURES = "A matrix with a row per node: .npy, or .npz for a sparse one."
 _TABLE = "A table of sparse features: id, feature, value."
 
 
 def build(
-    edges: Annotated[Path, typer.Argument(metavar="EDGES", help=_EDGES)],
-    nodes: Annotated[Path | None, typer.Argument(metavar="NODES", help="A table of nodes.")] = None,
+    edges: Annotated[str, typer.Argument(metavar="EDGES", help=_EDGES)],
+    nodes: Annotated[str | None, typer.Argument(metavar="NODES", help="A table of nodes.")] = None,
     *,
-    out: Annotated[Path, typer.Option(help="The folder to write.")],
-    features: Annotated[Path | None, typer.Option(metavar="FILE", help=_FEATURES)] = None,
-    feature_table: Annotated[Path | None, typer.Option(metavar="FILE", help=_TABLE)] = None,
+    out: Annotated[str, typer.Option(help="The folder to write.")],
+    features: Annotated[str | None, typer.Option(metavar="FILE", help=_FEATURES)] = None,
+    feature_table: Annotated[str | None, typer.Option(metavar="FILE", help=_TABLE)] = None,
     id: Annotated[str | None, typer.Option(metavar="COL", help="The column of node ids.")] = None,
     source: Annotated[str | None, typer.Option(metavar="COL", help="The column of one end of an edge.")] = None,
     target: Annotated[str | None, typer.Option(metavar="COL", help="The column of the other end.")] = None,

@@ -14,7 +14,7 @@ from difflib import get_close_matches
 from pathlib import Path
 
 from ngcn.errors import DatasetError
-from ngcn.files import exists, user_path
+from ngcn.files import exists, is_url, user_path
 
 EMBEDDED_CORA = Path(__file__).with_name("cora.npz")
 
@@ -165,6 +165,8 @@ def check_exists(name: str) -> None:
     """Raise an error if no dataset, file or folder has this name. Reads no files, so that the error is quick."""
     if not is_path(name):
         find(name)
+    elif is_url(name):
+        raise DatasetError(f"{name}: copy the graph to a disk, or build it there: `ngcn build {name} --out FOLDER`.")
     elif not exists(path := user_path(name)):
         raise DatasetError(f"There is no file or folder {path}.")
 

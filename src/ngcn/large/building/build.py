@@ -13,9 +13,10 @@ from ngcn.data.feature_columns import plan_columns
 from ngcn.data.large_table import LargeTable
 from ngcn.data.node_edge_tables import end_columns, special_columns, warn_about_weights
 from ngcn.data.parts import log
+from ngcn.data.remote import here
 from ngcn.engine import Ray
-from ngcn.errors import DatasetError, Problems
-from ngcn.files import write_json
+from ngcn.errors import ConfigError, DatasetError, Problems
+from ngcn.files import is_url, write_json
 from ngcn.graph import StoredGraph, is_stored, open_graph
 from ngcn.graph.stored import MOST_NODES, write_meta
 from ngcn.json_file import read_json
@@ -58,7 +59,8 @@ def build(
 
     Args:
         edges: Parquet, CSV or TSV files (the latter may be gzipped), .npy files with pairs of integers, or folders of
-            part files. Without ``nodes``, a folder that has ``edges.*``, ``nodes.*`` and maybe ``features.*``.
+            part files. Without ``nodes``, a folder that has ``edges.*``, ``nodes.*`` and maybe ``features.*``. All
+            tables may be URLs, such as s3://bucket/edges: they are copied first.
         nodes: Parquet, CSV or TSV files with a row per node.
         out: the folder to write.
         features: features of all nodes, in their order: a matrix in an .npy file, or a sparse one in an .npz file that
@@ -84,7 +86,16 @@ def build(
         Graph('graph', nodes=3, edges=2, features=1, classes=2, train=0, val=0, test=0)
     """
     bytes_ = memory_bytes(memory)
+    if is_url(out):
+        raise ConfigError(
+            f"out={out}: a graph is mapped into memory, so it needs a folder on a disk, or on a mounted one."
+        )
     out = checks.file_path("out", out)
+    work = Work(out, on_progress)
+    if out.is_dir() and not work.folder.exists() and not is_stored(out) and any(out.iterdir()):
+        raise DatasetError(f"{out} holds other files; use another folder.")
+    edges, nodes = here(edges, work.folder / "edges"), here(nodes, work.folder / "nodes")
+    features, feature_table = here(features, work.folder / "features"), here(feature_table, work.folder / "table")
     if nodes is None:
         found = tables_in(edges)
         edges, nodes = found["edges"], found["nodes"]
@@ -98,14 +109,11 @@ def build(
     feature_files = None if feature_table is None else LargeTable(feature_table)
     of_features = ([feature_file] if feature_file else []) + (feature_files.files if feature_files else [])
     whole = digest(of_edges, half, of_files(of_features))
-    work = Work(out, on_progress)
     if is_stored(out):
         if _built_from(out) == whole:
             work.clean()
             return open_graph(out)
         raise DatasetError(f"{out} holds a graph that was built from something else; delete it, or use another folder.")
-    if out.is_dir() and not work.folder.exists() and any(out.iterdir()):
-        raise DatasetError(f"{out} holds other files; use another folder.")
     problems = Problems()
     with problems:
         node_table = _node_table(node_files, how)
