@@ -8,6 +8,8 @@ import sys
 def main() -> None:
     # OpenMP threads spin only briefly while they wait, so that a busy machine is not slowed down
     os.environ.setdefault("GOMP_SPINCOUNT", "10000")  # measured by benchmarks/busy.py
+    # The default pool of Arrow reserves a GB at once, which counts as private memory (RLIMIT_DATA)
+    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
     try:
         from ngcn.cli import app
 

@@ -56,6 +56,7 @@ def stored(tmp_path, monkeypatch):
     """A stored graph, and so little memory that its products have many blocks."""
     monkeypatch.setattr(products, "SMALLEST_BLOCK", 1)
     monkeypatch.setattr(products, "OTHER", 0)
+    monkeypatch.setattr(products, "PER_NODE", 0)
     graph = store_graph(random_graph(2000, 10_000, features=9), tmp_path / "graph")
     return (links_of(graph), "symmetric", Prepared(graph), [1, 3]), {"memory": int(2000 * 4 * 3 / 0.85)}
 

@@ -55,12 +55,12 @@ def test_blocks_do_not_change_bits(graph, tmp_path, monkeypatch):
     model = untrained("mixed", graph)
     whole = exact_of(model, graph).towers(np.arange(60))
     monkeypatch.setattr("ngcn.large.rows.CHUNK", 4 * 100 * 7)
-    monkeypatch.setattr(blocks, "working_set", lambda memory: 8 * 60 * 2 / 0.8)
+    monkeypatch.setattr(blocks, "working_set", lambda memory, nodes: 8 * 60 * 2 / 0.8)
     exact = exact_of(model, graph)
     parts = list(exact.stream(np.arange(60), tmp_path))
     assert len(parts) > 3 and len(list(tmp_path.glob("*.npy"))) > 6
     assert torch.equal(torch.cat([Z for _, Z in parts]), whole)
-    monkeypatch.setattr(Exact, "_propagated", None)  # what is in the folder is not computed again
+    monkeypatch.setattr(Exact, "_propagated", None)  # files in the folder are reused
     assert torch.equal(torch.cat([Z for _, Z in exact.stream(np.arange(60), tmp_path)]), whole)
 
 

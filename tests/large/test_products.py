@@ -40,6 +40,7 @@ def in_pieces(monkeypatch):
     """So little memory that there are several slabs and blocks."""
     monkeypatch.setattr(products, "SMALLEST_BLOCK", 1)
     monkeypatch.setattr(products, "OTHER", 0)
+    monkeypatch.setattr(products, "PER_NODE", 0)
     return {"memory": int(60 * 4 * 2.5 / 0.85)}
 
 

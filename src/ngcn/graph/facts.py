@@ -12,7 +12,7 @@ from ngcn.graph.stored import StoredGraph
 from ngcn.text import percent
 
 MOST_COMPONENTS = 10  # in component_sizes
-LARGE = 10**6  # nodes of a graph on disk, whose components are not looked for
+LARGE = 10**7  # nodes and entries of the adjacency of a graph on disk, whose components are not looked for
 SAMPLE = 10**5  # of its labelled nodes
 CLEAR = 0.1  # homophily differs from that of random labels if it is this share of the way to 1, or to 0
 
@@ -76,7 +76,7 @@ def facts(graph: Graph) -> Facts:
         Labels: 140 training nodes (5 %), 20 per class. Homophily 0.82 over 345 edges (0.16 if labels were random):
         neighbours mostly share their class.
     """
-    if isinstance(graph, StoredGraph) and graph.nodes > LARGE:
+    if isinstance(graph, StoredGraph) and graph.nodes + graph.adjacency.nnz > LARGE:
         return _large(graph)
     from scipy.sparse.csgraph import connected_components  # here: its import takes a while
 

@@ -23,7 +23,7 @@ from ngcn.nn import Network
 from ngcn.nn.graph_model import GraphModel
 from ngcn.ops import SampledPower
 
-MOST_KEPT = 0.25  # of the memory for what the second layers propagate; more of it goes to files
+MOST_KEPT = 0.05  # of the memory for what the second layers propagate; more of it goes to files
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,7 +60,7 @@ class Exact:
 
         Args:
             nodes: the nodes, ascending.
-            folder: where to keep what is computed before the first of them; what is there is not computed again.
+            folder: where to keep what is computed before the first of them; existing files are reused.
         """
         self.network.eval()
         kinds = sampled_kinds(self.network)
@@ -69,31 +69,37 @@ class Exact:
             with TemporaryDirectory(prefix="ngcn-", dir=self.scratch) as scratch:
                 yield from self.stream(nodes, Path(scratch))
             return
+        second = self._second_layers(nodes, folder)
+        width = self.inputs.X.shape[1] + columns + sum(model.towers for _, model in kinds) * self.network.classes
+        for start, stop in chunks(len(nodes), width):
+            rows = slice(start, stop)
+            of_kinds = [self._outputs(i, model, nodes[rows], rows, second) for i, (_, model) in enumerate(kinds)]
+            yield rows, torch.cat(of_kinds, dim=1)
+
+    def _second_layers(self, nodes: np.ndarray, folder: Path | None) -> dict[tuple[int, int], list[np.ndarray]]:
+        """What reaches the nodes along the edges, in slabs of columns, for each kind and number of a power above 0."""
         near = _Near(self.inputs.links, nodes)
         slabs = {
             (i, p): self._slabs(model.second(p).columns)
-            for i, (_, model) in enumerate(kinds)
+            for i, (_, model) in enumerate(sampled_kinds(self.network))
             for p, k in enumerate(model.powers)
             if model.hops and k
         }
         if self.executor and folder:
             keep = replace(self, executor=None)._keep
-            tasks = [partial(keep, i, p, of, near, folder) for (i, p), each in slabs.items() for of in each]
-            for _ in self.executor.run(tasks):
+            for _ in self.executor.run([partial(keep, *at, of, near, folder) for at in slabs for of in slabs[at]]):
                 pass
-        second = {(i, p): [self._kept(i, p, of, near, folder) for of in each] for (i, p), each in slabs.items()}
-        width = self.inputs.X.shape[1] + columns + sum(model.towers for _, model in kinds) * self.network.classes
-        for start, stop in chunks(len(nodes), width):
-            blocks = []
-            for i, (_, model) in enumerate(kinds):
-                of_kind = {p: slabs for (kind, p), slabs in second.items() if kind == i}
-                blocks.append(self._outputs(i, model, nodes[start:stop], slice(start, stop), of_kind))
-            yield slice(start, stop), torch.cat(blocks, dim=1)
+        return {at: [self._kept(*at, of, near, folder) for of in slabs[at]] for at in slabs}
 
     def _outputs(
-        self, i: int, model: GraphModel, nodes: np.ndarray, rows: slice, second: dict[int, list[np.ndarray]]
+        self,
+        i: int,
+        model: GraphModel,
+        nodes: np.ndarray,
+        rows: slice,
+        second: dict[tuple[int, int], list[np.ndarray]],
     ) -> Tensor:
-        """The outputs of the towers of a kind for some nodes."""
+        """The outputs of the towers of a kind for some nodes, which are these rows of the second layers."""
         powers = {k: self._power(i, model, k, nodes) for k in model.powers}
         if not model.hops:
             return model.sampled(powers)
@@ -101,7 +107,7 @@ class Exact:
         for p, k in enumerate(model.powers):
             H, layer = model.hidden(p, powers[k]), model.second(p)
             if k:
-                M = torch.from_numpy(np.concatenate([slab[rows] for slab in second[p]], axis=1))
+                M = torch.from_numpy(np.concatenate([slab[rows] for slab in second[i, p]], axis=1))
                 M = M if layer.narrows else layer.times(M)
             else:
                 M = layer.times(H)
@@ -110,7 +116,8 @@ class Exact:
 
     def _slabs(self, columns: int) -> list[tuple[int, int]]:
         """Ranges of columns that fit into memory twice: before a product, and after it."""
-        most = max(1, int(working_set(self.memory) * 0.8) // (8 * self.inputs.links.nodes))
+        nodes = self.inputs.links.nodes
+        most = max(1, int(working_set(self.memory, nodes) * 0.8) // (8 * nodes))
         return [(first, min(columns, first + most)) for first in range(0, columns, most)]
 
     def _kept(self, i: int, p: int, columns: tuple[int, int], near: _Near, folder: Path | None) -> np.ndarray:
@@ -140,7 +147,7 @@ class Exact:
             rows = near.rows(k, start, stop)
             H = model.hidden(p, self._power(i, model, k, rows))
             HW = (layer.times(H) if layer.narrows else H)[:, slice(*columns)].numpy()
-            Y[rows] = HW if inner is None else HW * inner[rows, None]
+            Y[rows] = HW if inner is None else HW * inner[rows][:, None]
         for hop in reversed(range(k)):
             links.multiply(operator, Y, wanted=near.mask(hop), out=other)
             Y, other = other, Y
@@ -148,7 +155,7 @@ class Exact:
                 Y *= inner[:, None]
         return Y
 
-    def _power(self, i: int, model: GraphModel, k: int, nodes: np.ndarray) -> SampledPower:
+    def _power(self, i: int, model: GraphModel, k: int, nodes: slice | np.ndarray) -> SampledPower:
         X = torch.from_numpy(self.inputs.X[nodes]) if model.reads_own else None
         return SampledPower(torch.from_numpy(self.inputs.kinds[i][k][nodes]), X)
 
@@ -172,7 +179,7 @@ class _Near:
             self.masks.append(last)
         return self.masks[hops]
 
-    def rows(self, hops: int, start: int, stop: int) -> np.ndarray:
+    def rows(self, hops: int, start: int, stop: int) -> slice | np.ndarray:
         """The nodes within so many hops, from number ``start`` to ``stop``."""
         mask = self.mask(hops)
-        return np.arange(start, stop) if len(mask) == 1 else start + np.flatnonzero(mask[start:stop])
+        return slice(start, stop) if len(mask) == 1 else start + np.flatnonzero(mask[start:stop])

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from ngcn.errors import ConfigError
 from ngcn.graph import Graph, StoredGraph, open_graph
 from ngcn.large import _kernels
+from ngcn.large.rows import chunks
 from ngcn.ops import undirected
 
 NORMALIZATIONS = ("symmetric", "row", "walk")  # that need no direction of edges, and no eigenvalues
@@ -55,11 +56,14 @@ class Links:
                     f"Large graphs have the operators {', '.join(NORMALIZATIONS)}, not {normalization}: they are "
                     "undirected, and their eigenvalues are not known."
                 )
-            if normalization == "walk":
-                scale = np.divide(1.0, self.degrees, out=np.zeros(self.nodes), where=self.degrees > 0)
-            else:
-                scale = (self.degrees + 1.0) ** (-0.5 if normalization == "symmetric" else -1.0)
-            outer = scale.astype(np.float32)
+            outer = np.empty(self.nodes, np.float32)
+            for start, stop in chunks(self.nodes, 4):
+                degrees = np.asarray(self.degrees[start:stop])
+                if normalization == "walk":
+                    scale = np.divide(1.0, degrees, out=np.zeros(len(degrees)), where=degrees > 0)
+                else:
+                    scale = (degrees + 1.0) ** (-0.5 if normalization == "symmetric" else -1.0)
+                outer[start:stop] = scale
             self._scales[normalization] = (outer if normalization == "symmetric" else None), outer
         scales: tuple[np.ndarray | None, np.ndarray] = self._scales[normalization]
         return scales

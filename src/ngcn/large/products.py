@@ -11,6 +11,7 @@ import errno
 import shutil
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -27,14 +28,15 @@ from ngcn.memory import check_memory
 
 PLAN: Schema = {"key": str, "normalization": str, "shape": list[int], "columns": int, "rows": int, "half": bool}
 OTHER = 10**9  # bytes for the code, its libraries and everything else that the process holds
+PER_NODE = 60  # bytes of it for each node: masks, scales, degrees
 ALIGNED = 16  # columns in a cache line
 LARGEST_BLOCK, SMALLEST_BLOCK = 1 << 27, 1 << 16  # bytes of a file
 Progress = Callable[[int, int], None]  # blocks that are done, blocks in total
 
 
-def working_set(memory: int) -> int:
+def working_set(memory: int, nodes: int = 0) -> int:
     """What is left of the memory for slabs and blocks."""
-    return max(memory - OTHER, memory // 2)
+    return max(memory - OTHER - PER_NODE * nodes, memory // 2)
 
 
 @dataclass(frozen=True)
@@ -108,7 +110,7 @@ def powers_of(
         normalization: which Â: symmetric, row or walk.
         X: the features.
         powers: the powers; those in between are computed as well.
-        folder: where to keep them. What is in it already is not computed again. None for memory.
+        folder: where to keep them; existing files are reused. None for memory.
         memory: the bytes that the process may use.
         half: write float16, whose relative error is up to 1/2048 for each product; float32 takes twice the space.
         executor: runs the tasks; on this machine if None.
@@ -122,60 +124,85 @@ def powers_of(
         >>> powers_of(edge, "row", Prepared(np.array([[1.0], [2.0]])), [0, 2])[2][0:2].tolist()
         [[1.5], [1.5]]
     """
-    most = max(powers)
     links.scales(normalization)  # an error if there is no such operator
-    found: dict[int, Prepared | Slabs] = {0: X}
     if folder is None:
-        columns, rows = X.shape[1], links.nodes
-        needed = 4 * links.nodes * X.shape[1] * (most + 1)
-        check_memory(needed, f"Keeping Â^k X for k up to {most}", "put the graph on disk: `ngcn build`", ConfigError)
-        for k in range(1, most + 1):
-            found[k] = Slabs([[links.multiply(normalization, _times_inner(links, normalization, found[k - 1]))]])
-        return {k: found[k] for k in powers}
-    columns, rows = _plan(folder, links.nodes, X.shape, normalization, memory, half, key)
-    slabs = [(at, min(at + columns, X.shape[1])) for at in range(0, X.shape[1], columns)]
-    blocks = [(at, min(at + rows, links.nodes)) for at in range(0, links.nodes, rows)]
-    total, done = most * len(slabs) * len(blocks), 0
-
-    def on_done() -> None:
-        nonlocal done
-        done += 1
-        if on_progress:
-            on_progress(done, total)
-
-    _check_space(folder, X.shape, most, total, half)
-    run = (executor or Local()).run
-    for k in range(1, most + 1):
-        files = [[folder / f"{k}" / f"{s}-{b}.npy" for b in range(len(blocks))] for s in range(len(slabs))]
-        (folder / f"{k}").mkdir(exist_ok=True)
-        remove_leftovers(folder / f"{k}")
-        before = files if k == 1 else [[folder / f"{k - 1}" / path.name for path in row] for row in files]
-        tasks = [
-            Task(links, normalization, X if k == 1 else tuple(before[s]), slabs[s], blocks[b], half, files[s][b])
-            for s in range(len(slabs))
-            for b in range(len(blocks))
-        ]
-        try:
-            for _ in run(tasks):
-                on_done()
-        finally:
-            _kept.clear()
-        found[k] = Slabs(
-            [[_checked(path, blocks[b], slabs[s]) for b, path in enumerate(row)] for s, row in enumerate(files)]
-        )
+        found = _in_memory(links, normalization, X, max(powers))
+    else:
+        plan = _plan(folder, links, X.shape, normalization, memory, half, key)
+        total = max(powers) * len(plan.slabs) * len(plan.blocks)
+        _check_space(folder, X.shape, max(powers), half)
+        run, done = (executor or Local()).run, count(1)
+        found = [X]
+        for k in range(1, max(powers) + 1):
+            try:
+                for _ in run(plan.tasks(links, X, k)):
+                    if on_progress:
+                        on_progress(next(done), total)
+            finally:
+                _kept.clear()
+            found.append(plan.product(k))
     return {k: found[k] for k in powers}
 
 
+def _in_memory(links: Links, normalization: str, X: Prepared, most: int) -> list[Prepared | Slabs]:
+    needed = 4 * links.nodes * X.shape[1] * (most + 1)
+    check_memory(needed, f"Keeping Â^k X for k up to {most}", "put the graph on disk: `ngcn build`", ConfigError)
+    inner, found = links.scales(normalization)[0], list[Prepared | Slabs]([X])
+    for k in range(most):
+        rows = found[k][0 : links.nodes]
+        found.append(Slabs([[links.multiply(normalization, rows if inner is None else rows * inner[:, None])]]))
+    return found
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """How the products are cut into files, ``FOLDER/k/SLAB-BLOCK.npy``.
+
+    Args:
+        slabs, blocks: ranges of columns, and of rows.
+    """
+
+    folder: Path
+    normalization: str
+    half: bool
+    slabs: list[tuple[int, int]]
+    blocks: list[tuple[int, int]]
+
+    def files(self, k: int) -> list[list[Path]]:
+        """For each slab the files of its blocks."""
+        return [[self.folder / f"{k}/{s}-{b}.npy" for b in range(len(self.blocks))] for s in range(len(self.slabs))]
+
+    def tasks(self, links: Links, X: Prepared, k: int) -> list[Task]:
+        """What computes :math:`S_k`."""
+        (self.folder / f"{k}").mkdir(exist_ok=True)
+        remove_leftovers(self.folder / f"{k}")
+        sources = [X if k == 1 else tuple(before) for before in self.files(k - 1)]
+        return [
+            Task(links, self.normalization, source, columns, rows, self.half, out)
+            for source, columns, files in zip(sources, self.slabs, self.files(k), strict=True)
+            for rows, out in zip(self.blocks, files, strict=True)
+        ]
+
+    def product(self, k: int) -> Slabs:
+        """:math:`S_k`, once its tasks are done."""
+        return Slabs(
+            [
+                [_checked(path, rows, columns) for path, rows in zip(files, self.blocks, strict=True)]
+                for files, columns in zip(self.files(k), self.slabs, strict=True)
+            ]
+        )
+
+
 def _plan(
-    folder: Path, nodes: int, shape: tuple[int, int], normalization: str, memory: int, half: bool, key: str
-) -> tuple[int, int]:
-    """The columns of a slab and the rows of a block: as in the folder already, or as many as fit into memory."""
-    available = working_set(memory)
+    folder: Path, links: Links, shape: tuple[int, int], normalization: str, memory: int, half: bool, key: str
+) -> _Plan:
+    """The plan that is in the folder already, or one whose slabs and blocks are as large as memory allows."""
+    nodes, available = links.nodes, working_set(memory, links.nodes)
     most_columns = int(available * 0.85) // (4 * nodes)
     if most_columns < 1:
         raise ConfigError(
             f"A column of {nodes:,} nodes takes {4 * nodes / 1e9:.1f} GB, so `memory` must be at least "
-            f"{(4 * nodes / 0.85 + OTHER) / 1e9:.1f} GB."
+            f"{(4 * nodes / 0.85 + OTHER + PER_NODE * nodes) / 1e9:.1f} GB."
         )
     columns = min(shape[1], most_columns)
     if ALIGNED < columns < shape[1]:
@@ -196,10 +223,15 @@ def _plan(
         raise RunError(f"{path} is damaged; delete {folder}.")
     if found["columns"] > most_columns:
         raise ConfigError(f"{folder} was begun with more `memory`; use as much, or delete it.")
-    return found["columns"], found["rows"]
+    slabs, blocks = _ranges(shape[1], found["columns"]), _ranges(nodes, found["rows"])
+    return _Plan(folder, normalization, half, slabs, blocks)
 
 
-def _check_space(folder: Path, shape: tuple[int, int], most: int, total: int, half: bool) -> None:
+def _ranges(total: int, step: int) -> list[tuple[int, int]]:
+    return [(start, min(start + step, total)) for start in range(0, total, step)]
+
+
+def _check_space(folder: Path, shape: tuple[int, int], most: int, half: bool) -> None:
     """Raise an error if the disk lacks the space for the blocks that are missing."""
     whole = shape[0] * shape[1] * (2 if half else 4) * most
     there = sum(path.stat().st_size for path in folder.glob("*/*.npy"))
@@ -209,11 +241,6 @@ def _check_space(folder: Path, shape: tuple[int, int], most: int, total: int, ha
             f"The products need {(whole - there) / 1e9:,.1f} GB more, and {free / 1e9:,.1f} GB are free",
             str(folder),
         )
-
-
-def _times_inner(links: Links, normalization: str, Z: Prepared | Slabs) -> np.ndarray:
-    inner, rows = links.scales(normalization)[0], Z[0 : links.nodes]
-    return rows if inner is None else rows * inner[:, None]
 
 
 def _checked(path: Path, rows: tuple[int, int], columns: tuple[int, int]) -> np.ndarray:

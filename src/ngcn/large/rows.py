@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ngcn.graph import Graph, StoredGraph, open_graph
 
-CHUNK = 1 << 26  # bytes, about, of rows that are looked at together
+CHUNK = 1 << 24  # bytes, about, of rows that are looked at together
 
 
 class Prepared:
@@ -116,7 +116,7 @@ class Slabs:
 
 
 def chunks(nodes: int, columns: int) -> Iterator[tuple[int, int]]:
-    """Ranges of rows with about 64 MB of float32 each."""
+    """Ranges of rows with about 16 MB of float32 each."""
     rows = max(1, CHUNK // (4 * max(1, columns)))
     return ((start, min(nodes, start + rows)) for start in range(0, nodes, rows))
 

@@ -58,15 +58,15 @@ class Walks:
         if not uniform:
             self.ends = np.empty(len(A.data))
             walk_kernels.cumulative(shares, (self.indptr, self.indices, A.data, self.ends))
-        self.degree = self._degrees(A, uniform) if degrees is None else degrees + self.loops
+        self.degrees = self._degrees(A, uniform) if degrees is None else degrees
 
     def _degrees(self, A: Any, uniform: bool) -> np.ndarray:
-        """``(nodes,)`` the sums of the rows of A, with its self-loops."""
+        """``(nodes,)`` the sums of the rows of A without its diagonal."""
         count = np.diff(self.indptr)
         if uniform:
-            return count - (A.diagonal() != 0) + self.loops
+            return count - (A.diagonal() != 0)
         last = self.ends[np.maximum(self.indptr[1:] - 1, 0)]
-        return np.where(count > 0, last, 0) + self.loops
+        return np.where(count > 0, last, 0)
 
     def stops(self, nodes: np.ndarray, walks: int, hops: int, key: tuple[int, int]) -> np.ndarray:
         """The nodes of ``walks`` walks from each of ``nodes``: ``(nodes, walks, hops + 1)``, with the node itself.
@@ -84,9 +84,9 @@ class Walks:
         r"""The rows of :math:`\hat{A}^k` that walks estimate, given what :meth:`stops` returned."""
         at, walks = stops[:, :, k], stops.shape[1]
         if self.normalization == "symmetric":
-            factor = np.sqrt(self.degree[stops[:, :, 0]] / self.degree[at])
+            factor = np.sqrt((self.degrees[stops[:, :, 0]] + 1) / (self.degrees[at] + 1))
         elif self.normalization == "walk" and k > 0:
-            factor = np.where(self.degree[stops[:, :, 0]] > 0, 1.0, 0.0)
+            factor = np.where(self.degrees[stops[:, :, 0]] > 0, 1.0, 0.0)
         else:
             factor = np.ones(at.shape)
         return Rows(at, (factor / walks).astype(np.float32))
