@@ -228,6 +228,6 @@ def json_text(draw: Draw, content: str) -> bytes:
             )
     try:
         text = json.dumps(nested(draw, json.loads(content)))
-    except ValueError:  # changed before
+    except (ValueError, RecursionError):  # changed before
         return raw(draw, content.encode(errors="replace"))
     return text.encode(errors="replace")
