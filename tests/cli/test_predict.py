@@ -202,8 +202,8 @@ def test_only_nodes_that_training_has_not_seen(ngcn: Ngcn) -> None:
         ),
         (lambda nodes: nodes.assign(width=1), "4 features, but the model was trained with 3; 'width' is not one"),
         (
-            lambda nodes: nodes.assign(height=nodes["height"].astype(str).where(nodes.index > 0, "tall")),
-            "row 2, column 'height': 'tall' is not a number; correct it",
+            lambda nodes: nodes.assign(height=nodes["height"].astype(str).where(nodes.index > 4, "tall")),
+            "has 5 bad cells: row 2, column 'height': 'tall' is not a number",
         ),
         (lambda nodes: nodes.drop(columns="town"), "no column 'town'"),
         (lambda nodes: nodes.drop(columns=["town", "height"]), "no column 'height'"),
@@ -214,7 +214,7 @@ def test_other_features_than_those_of_the_model_raise_an_error(ngcn: Ngcn, chang
     assert ngcn("train", "crowds", "--one-hot", "town", *QUICK, "--steps", "2").exit_code == 0
     change(write("new")).to_csv("new/nodes.csv", index=False)
     result = ngcn("predict", "run", "new", "--out", "new.csv")
-    assert result.exit_code == 2 and message in result.stderr and result.stderr.count("\n") == 1
+    assert result.exit_code == 2 and message in result.stderr and "`ngcn train" not in result.stderr
     assert not Path("new.csv").exists()
     cora = ngcn("predict", "run", "cora", "--out", "new.csv")
     assert cora.exit_code == 2 and "cora has 1433 features, but the model was trained with 3" in cora.stderr

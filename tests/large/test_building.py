@@ -189,7 +189,6 @@ BAD = [  # table, column, row in the file, cell, message
     ("edges", "target", 2500, 999, "there is no node '999'"),
     ("edges", "source", 2501, None, "a node id is missing"),
     ("edges", "weight", 7, -1, "is not above 0"),
-    ("nodes", "age", 250, "old", "'old' is not a number"),
     ("nodes", "id", 299, 7, "the id '7' is in row 9"),
     ("nodes", "split", 200, "training", "'training' is not a split"),
 ]
@@ -203,6 +202,16 @@ def test_a_bad_row_is_named(name, column, row, cell, message, tmp_path):
     folder = write(tmp_path / "tables", both["nodes"], both["edges"], "csv")
     with pytest.raises(DatasetError, match=rf"{name}\.csv, row {row}, .*{message}"):
         build(folder, out=tmp_path / "graph")
+
+
+def test_an_odd_cell_is_missing_and_named_and_repeated_edges_are_counted(tmp_path, caplog):
+    nodes, edges = tables()
+    nodes["age"] = nodes["age"].astype(object)
+    nodes.loc[248, "age"] = "old"
+    built = build(write(tmp_path / "tables", nodes, edges, "csv"), out=tmp_path / "graph")
+    assert np.isnan(built.features[248, 0]) and not np.isnan(built.features[247, 0])
+    assert "nodes.csv, column 'age': 1 cell counts as missing (row 250: 'old' is not a number)" in caplog.text
+    assert f"edges.csv: {3000 - built.edges:,} of 3,000 rows repeat an edge, in either direction" in caplog.text
 
 
 def test_what_took_long_is_kept_after_a_bad_row(tmp_path, monkeypatch):
