@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -10,9 +12,10 @@ import scipy.sparse as sp
 import torch
 
 from ngcn.errors import ConfigError
-from ngcn.graph import Graph
-from ngcn.large import Inputs, links_of, sampled_kinds, wanted_powers
-from ngcn.large.inputs import tables_of
+from ngcn.graph import Graph, store_graph
+from ngcn.large import Inputs, inputs_of, links_of, sampled_kinds, wanted_powers
+from ngcn.large.inputs import Means, tables_of
+from ngcn.model import Preparation
 from ngcn.nn import EachTower, Network, build_network
 from ngcn.ops import Dropout, Features, Operators, SampledPower, Walks, normalize, undirected
 from ngcn.ops.walks import Rows
@@ -70,23 +73,34 @@ class ExactWalks(Walks):
         return Rows(columns, np.linalg.matrix_power(matrix, k)[nodes])
 
 
-def sampler_of(network: Network, adjacency: sp.csr_array, X: np.ndarray, kind: type[Walks], per_node: int) -> Sampler:
-    products, walks = {}, {}
+def sampler_of(
+    network: Network, adjacency: sp.csr_array, X: np.ndarray, kind: type[Walks], per_node: int, means: bool = True
+) -> Sampler:
+    products, sums, walks = {}, {}, {}
     for how, powers in wanted_powers(network).items():
         matrix = normalize(adjacency, how).matrix.astype(float).toarray()
-        products[how] = {k: np.linalg.matrix_power(matrix, k) @ X for k in powers}
+        of = {k: np.linalg.matrix_power(matrix, k) for k in range(2 * max(powers) + 1)}
+        products[how] = {k: of[k] @ X for k in of}
+        sums[how] = {k: of[k].sum(axis=1, keepdims=True) for k in of}
         walks[how] = kind(undirected(adjacency), how)
         walks[how].adjacency = adjacency
-    return Sampler(network, Inputs(links_of(adjacency), X, tables_of(network, products)), walks, per_node)
+    inputs = Inputs(links_of(adjacency), X, tables_of(network, products))
+    if means:
+        of_kinds = [(products[how], sums[how], model.powers) for how, model in network.kinds()]
+        inputs = replace(
+            inputs, means=tuple({k: Means(S[2 * k], S[k], of[k]) for k in powers} for S, of, powers in of_kinds)
+        )
+    return Sampler(network, inputs, walks, per_node)
 
 
 @pytest.mark.usefixtures("_float64")
 @pytest.mark.parametrize("model", MODELS)
-def test_with_exact_rows_towers_are_those_of_the_whole_graph(graph: Graph, model: str) -> None:
+@pytest.mark.parametrize("means", [False, True])
+def test_with_exact_rows_towers_are_those_of_the_whole_graph(graph: Graph, model: str, means: bool) -> None:
     """And so are the gradients, where nothing is dropped."""
     network, A = network_of(model, graph), weighted(graph)
     X = graph.features.toarray().astype(float)
-    sampled = sampler_of(network, A, X, ExactWalks, 1)(NODES, (0, 0))
+    sampled = sampler_of(network, A, X, ExactWalks, 1, means)(NODES, (0, 0))
     expected = network.towers(operator_of(network, A), Features(X), torch.from_numpy(NODES))
     found = network.towers(sampled, sampled)
     torch.testing.assert_close(found, expected)
@@ -97,21 +111,53 @@ def test_with_exact_rows_towers_are_those_of_the_whole_graph(graph: Graph, model
 
 
 @pytest.mark.parametrize("model", ["ngcn", "nsage", "mixed"])
-def test_walks_are_right_on_average(graph: Graph, model: str) -> None:
+@pytest.mark.parametrize("means", [False, True])
+def test_walks_are_right_on_average(graph: Graph, model: str, means: bool) -> None:
     """Before the activation function. The error of the mean is estimated from the spread of the samples."""
     network, A = network_of(model, graph, classifier="attention"), weighted(graph)
     for _, of_kind in network.kinds():
         if model == "nsage":
             of_kind.normalizes_rows = False  # it is no longer linear in the rows of the second layer
-    X = graph.features.toarray().astype(float)
+    X, nodes = (
+        graph.features.toarray().astype(float),
+        np.arange(60),
+    )  # in a small batch, the slope would depend on walks
     operator = operator_of(network, A)
-    network, sampler = network.double(), sampler_of(network, A, X, Walks, 4)
+    network, sampler = network.double(), sampler_of(network, A, X, Walks, 4, means)
     with torch.no_grad():
-        expected = network.towers(operator, Features(X), torch.from_numpy(NODES))
-        draws = torch.stack([network.towers(s := sampler(NODES, (0, step)), s) for step in range(200)])
+        expected = network.towers(operator, Features(X), torch.from_numpy(nodes))
+        draws = torch.stack([network.towers(s := sampler(nodes, (0, step)), s) for step in range(200)])
     error = draws.std(dim=0) / len(draws) ** 0.5
     assert ((draws.mean(dim=0) - expected).abs() < 5 * error + 1e-6).all()
     assert (draws.std(dim=0) > 1e-3).any()
+
+
+@pytest.mark.usefixtures("_float64")
+def test_known_means_lower_the_variance(graph: Graph) -> None:
+    network, X = network_of("ngcn", graph), graph.features.toarray().astype(float)
+    spread = []
+    for means in (False, True):
+        sampler = sampler_of(network, weighted(graph), X, Walks, 4, means)
+        with torch.no_grad():
+            draws = torch.stack([network.towers(s := sampler(NODES, (0, step)), s) for step in range(50)])
+        spread.append(draws.var(dim=0).mean())
+    assert spread[1] < 0.6 * spread[0]
+
+
+@pytest.mark.parametrize("model", ["nsage", "mixed"])
+def test_means_are_those_of_scaled_inputs(graph: Graph, model: str, tmp_path: Path) -> None:
+    network, nodes = network_of(model, graph), np.arange(60)
+    graph = replace(graph, adjacency=weighted(graph))
+    for given in (graph, store_graph(graph, tmp_path)):
+        inputs = inputs_of(network, given, Preparation("none"), memory=10**9, means=True).scaled(network)
+        for (how, of_kind), tables, means in zip(network.kinds(), inputs.kinds, inputs.means, strict=True):
+            assert list(means) == [k for k in of_kind.powers if k]
+            for k, known in means.items():
+                power = np.linalg.matrix_power(normalize(graph.adjacency, how).matrix.toarray(), k)
+                found = known.rows(nodes, True)
+                np.testing.assert_allclose(found.S, power @ tables[k][nodes], atol=1e-4)
+                np.testing.assert_allclose(found.X, power @ inputs.X[nodes], atol=1e-5)
+                np.testing.assert_allclose(found.sums[:, 0], power.sum(axis=1), atol=1e-5)
 
 
 @pytest.mark.parametrize("shared", [False, True])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
@@ -18,6 +18,7 @@ from ngcn.large.products import Progress, powers_of
 from ngcn.large.rows import Prepared
 from ngcn.nn import Network
 from ngcn.nn.graph_model import GraphModel
+from ngcn.ops import SampledPower
 
 SAMPLE = 1 << 16  # rows that mean and standard deviation of a column are taken over
 PRODUCTS = "products"  # the folder in a stored graph that keeps them
@@ -37,32 +38,36 @@ Products = Mapping[str, Mapping[int, Table]]  # operator -> power -> Â^k X
 
 @dataclass(frozen=True, eq=False)
 class Inputs:
-    """What a network reads of a large graph.
+    r"""What a network reads of a large graph.
 
     Args:
         links: the edges.
         X: the prepared features.
         kinds: for each kind of graph model in the network, see :meth:`ngcn.Network.kinds`, the input of each power.
         scales: what the inputs were divided by, for :meth:`fold`.
+        means: for each kind and power, :math:`\hat{A}^k` times its inputs, if training is to know them.
     """
 
     links: Links
     X: Table
     kinds: tuple[Mapping[int, Table], ...]
     scales: tuple[Mapping[int, Scale], ...] = ()
+    means: tuple[Mapping[int, Means], ...] = ()
 
     def scaled(self, network: Network) -> Inputs:
         """The same with columns of standard deviation 1, and of mean 0 where the first layer has a bias.
 
         Averages over many nodes are small; a network learns slowly from small numbers.
         """
-        scales, kinds = [], []
-        for (_, model), tables in zip(sampled_kinds(network), self.kinds, strict=True):
+        scales, kinds, means = [], [], []
+        of_kinds = zip(sampled_kinds(network), self.kinds, self.means or [{} for _ in self.kinds], strict=True)
+        for (_, model), tables, of_inputs in of_kinds:
             centre = model.propagated[1] is not None
             of_kind = {k: Scale.of(table, centre) for k, table in tables.items() if k}
             kinds.append({k: Prepared(table, of_kind[k]) if k else table for k, table in tables.items()})
+            means.append({k: table._replace(scale=of_kind[k]) for k, table in of_inputs.items()})
             scales.append(of_kind)
-        return replace(self, kinds=tuple(kinds), scales=tuple(scales))
+        return replace(self, kinds=tuple(kinds), scales=tuple(scales), means=tuple(means))
 
     @torch.no_grad()
     def fold(self, network: Network) -> None:
@@ -95,6 +100,28 @@ class Scale(NamedTuple):
         return cls((mean if centre else 0 * mean).astype(np.float32), deviation.astype(np.float32))
 
 
+class Means(NamedTuple):
+    r"""Rows of :math:`\hat{A}^k` times the inputs of power k.
+
+    Args:
+        twice, once: :math:`\hat{A}^{2k} X` and :math:`\hat{A}^k X`.
+        sums: ``(nodes, 1)`` the sums of the rows of :math:`\hat{A}^k`.
+        scale: of S.
+    """
+
+    twice: Table
+    once: Table
+    sums: Table
+    scale: Scale | None = None
+
+    def rows(self, nodes: np.ndarray, reads_own: bool) -> SampledPower:
+        S, sums = self.twice[nodes], self.sums[nodes]
+        if self.scale is not None:
+            S = (S - sums * self.scale.mean) / self.scale.deviation
+        X = torch.from_numpy(self.once[nodes]) if reads_own else None
+        return SampledPower(torch.from_numpy(S), X, sums=torch.from_numpy(sums))
+
+
 class Average:
     """The mean of several tables."""
 
@@ -116,15 +143,17 @@ def inputs_of(
     preparation: Any,
     *,
     memory: int,
+    means: bool = False,
     executor: Executor | None = None,
     on_progress: Progress | None = None,
 ) -> Inputs:
-    """The inputs of a network. The products are computed, unless the folder of a stored graph has them already.
+    r"""The inputs of a network. The products are computed, unless the folder of a stored graph has them already.
 
     Args:
         preparation: what makes X of the features, see :class:`ngcn.model.Preparation`.
         memory: the bytes that this process may use. Products that take more than that are stored in half precision,
             if the preparation bounds their size.
+        means: also compute :math:`\hat{A}^{2k} X`, for :attr:`Inputs.means`.
     """
     wanted = wanted_powers(network)
     if isinstance(graph, StoredGraph):
@@ -135,14 +164,26 @@ def inputs_of(
     half = size > memory and preparation.how != "none"
     links, products = links_of(graph), {}
     for operator, powers in wanted.items():
-        how: dict[str, Any] = {"memory": memory, "executor": executor, "on_progress": on_progress}
+        settings: dict[str, Any] = {"memory": memory, "executor": executor, "on_progress": on_progress}
         if isinstance(graph, StoredGraph):
             key = _key(graph, preparation)
-            how |= {"folder": graph.folder / PRODUCTS / f"{operator}-{16 if half else 32}-{key}", "half": half}
-            how["key"] = key
+            settings |= {"folder": graph.folder / PRODUCTS / f"{operator}-{16 if half else 32}-{key}", "half": half}
+            settings["key"] = key
             (graph.folder / PRODUCTS).mkdir(exist_ok=True)
-        products[operator] = powers_of(links, operator, X, powers, **how) if max(powers) else {0: X}
-    return Inputs(links, X, tables_of(network, products))
+        walked = [model for how, model in sampled_kinds(network) if how == operator and model.hops]
+        computed = sorted({*powers, *(2 * k for model in walked for k in model.powers if means)})
+        products[operator] = powers_of(links, operator, X, computed, **settings) if max(powers) else {0: X}
+    inputs = Inputs(links, X, tables_of(network, products))
+    return replace(inputs, means=tuple(_means(network, products, graph, memory))) if means else inputs
+
+
+def _means(network: Network, products: Products, graph: Graph, memory: int) -> Iterator[Mapping[int, Means]]:
+    links, ones = links_of(graph), Prepared(np.broadcast_to(np.float32(1), (graph.nodes, 1)))
+    for operator, model in sampled_kinds(network):
+        of, powers = products[operator], [k for k in model.powers if k and model.hops]
+        folder = graph.folder / PRODUCTS / f"{operator}-sums-{_key(graph)}" if isinstance(graph, StoredGraph) else None
+        sums = powers_of(links, operator, ones, powers, folder=folder, memory=memory) if powers else {}
+        yield {k: Means(of[2 * k], of[k], sums[k]) for k in powers}
 
 
 def tables_of(network: Network, products: Products) -> tuple[Mapping[int, Table], ...]:
@@ -181,7 +222,7 @@ def wanted_powers(network: Network) -> dict[str, tuple[int, ...]]:
     return {operator: tuple(sorted(powers)) for operator, powers in found.items()}
 
 
-def _key(graph: StoredGraph, preparation: Any) -> str:
+def _key(graph: StoredGraph, preparation: Any = ()) -> str:
     """Tells X from that of other graphs and preparations."""
     digest = sha256(graph.meta["fingerprint"].encode())
     for value in preparation:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, cast
 
@@ -10,7 +11,7 @@ from torch import Tensor, nn
 
 from ngcn.nn.graph_model import GraphModel, SecondLayer
 from ngcn.nn.layers import GraphConvolution, tower_outputs
-from ngcn.ops import Features, Operator, Reach, SampledPower, relu_dropout
+from ngcn.ops import Dropout, Features, Operator, Reach, SampledPower, relu_dropout
 
 
 class GCN(GraphModel):
@@ -55,12 +56,14 @@ class GCN(GraphModel):
     def hops(self) -> int:
         return len(self.layers) - 1
 
-    def hidden(self, p: int, power: SampledPower) -> Float[Tensor, "inputs columns"]:
-        r""":math:`\mathrm{drop}(\mathrm{ReLU}(\mathrm{drop}(S_k) W^{(1)}))`, with :math:`S_k = \hat{A}^k X`."""
+    def linear(self, p: int, power: SampledPower, draw: Callable[[], Dropout]) -> Float[Tensor, "inputs columns"]:
+        r""":math:`\mathrm{drop}(S_k) W^{(1)}`, with :math:`S_k = \hat{A}^k X`."""
         first = cast(GraphConvolution, self.layers[0])
-        H = power.times(power.S, first.linear.weight[p], self.replicas, self.draw())
-        H = H if first.bias is None else H + first.bias[p]
-        return relu_dropout(H[None], self.draw())[0] if self.hops else H
+        Y = power.times(power.S, first.linear.weight[p], self.replicas, draw())
+        return power.plus(Y, None if first.bias is None else first.bias[p])
+
+    def activate(self, Y: Float[Tensor, "inputs columns"]) -> Float[Tensor, "inputs columns"]:
+        return relu_dropout(Y[None], self.draw())[0] if self.hops else Y
 
     def second(self, p: int) -> SecondLayer:
         return SecondLayer(cast(GraphConvolution, self.layers[1]).linear.weight[p])

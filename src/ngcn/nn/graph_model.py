@@ -14,6 +14,7 @@ from ngcn.errors import ConfigError
 from ngcn.ops import NONE, Dropout, SampledPower, tower_linear
 
 Activation = Callable[[Tensor], Tensor]
+SMALLEST = 1e-30  # divisor
 
 
 class SecondLayer(NamedTuple):
@@ -86,14 +87,37 @@ class GraphModel(nn.Module, ABC):
         unbiased: without dropout, its mean over the samples is that of :meth:`forward`."""
         blocks = []
         for p, k in enumerate(self.powers):
-            H = self.hidden(p, powers[k])
+            Y = self.linear(p, powers[k], self.draw)
+            H = self.activate(Y)
             own = powers[k].own if self.reads_own and self.hops else None
-            of_others = self.second(p).times(powers[k].mean(H)) if self.hops else H
+            of_others = self.second(p).times(self._mean(p, powers[k], Y, H)) if self.hops else H
             blocks.append(self.outputs(p, None if own is None else H.index_select(0, own), of_others))
         return torch.cat(blocks, dim=1)
 
+    def _mean(
+        self, p: int, power: SampledPower, Y: Float[Tensor, "inputs columns"], H: Float[Tensor, "inputs columns"]
+    ) -> Float[Tensor, "nodes columns"]:
+        r"""The estimate of :math:`\hat{A}^k H`. Most of its variance is that of the linear part, whose mean is known:
+        with c the slope of H over Y, it is the estimate of :math:`\hat{A}^k (H - c Y)` plus :math:`c \hat{A}^k Y`
+        without dropout (a control variate). It is biased as far as c depends on the walks: little, since all walks of
+        the batch count for it."""
+        if power.mean_inputs is None:
+            return power.mean(H)
+        with torch.no_grad():
+            deviations = Y - Y.mean(dim=0)
+            slope = (deviations * H).sum(dim=0) / deviations.square().sum(dim=0).clamp(min=SMALLEST)
+        return power.mean(H - slope * Y) + slope * self.linear(p, power.mean_inputs, lambda: NONE)
+
     def hidden(self, p: int, power: SampledPower) -> Float[Tensor, "inputs columns"]:
         """What the first layer of the towers of power number p makes of rows of the inputs: the input of the second."""
+        return self.activate(self.linear(p, power, self.draw))
+
+    def linear(self, p: int, power: SampledPower, draw: Callable[[], Dropout]) -> Float[Tensor, "inputs columns"]:
+        """The first layer of the towers of power number p before its activation function, given rows of the inputs."""
+        raise NotImplementedError
+
+    def activate(self, Y: Float[Tensor, "inputs columns"]) -> Float[Tensor, "inputs columns"]:
+        """The activation function of the first layer, and dropout; nothing if it is the last layer."""
         raise NotImplementedError
 
     def second(self, p: int) -> SecondLayer:

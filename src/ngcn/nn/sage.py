@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any, cast
 
@@ -73,15 +74,17 @@ class SAGE(GraphModel):
     def hops(self) -> int:
         return len(self.own) - 1
 
-    def hidden(self, p: int, power: SampledPower) -> Float[Tensor, "inputs columns"]:
-        r""":math:`\mathrm{drop}(\mathrm{L2NormalizeRows}(\mathrm{ReLU}([\,\mathrm{drop}(X) \mid \mathrm{drop}(S_k)\,]
-        \, W^{(1)})))`, given rows of X and of :math:`S_k = \hat{A}^k X`."""
+    def linear(self, p: int, power: SampledPower, draw: Callable[[], Dropout]) -> Float[Tensor, "inputs columns"]:
+        r""":math:`[\,\mathrm{drop}(X) \mid \mathrm{drop}(S_k)\,] \, W^{(1)}`, given rows of X and of
+        :math:`S_k = \hat{A}^k X`."""
         first, own = cast(GraphConvolution, self.neighbours[0]), cast(TowerWeights, self.own[0])
         assert power.X is not None  # see reads_own
-        H = power.times(power.X, own.weight[p], self.replicas, self.draw())
-        H = H + power.times(power.S, first.linear.weight[p], self.replicas, self.draw())
-        H = H if first.bias is None else H + first.bias[p]
-        return self._activate(H[None], self.draw())[0] if self.hops else H
+        Y = power.times(power.X, own.weight[p], self.replicas, draw())
+        Y = Y + power.times(power.S, first.linear.weight[p], self.replicas, draw())
+        return power.plus(Y, None if first.bias is None else first.bias[p])
+
+    def activate(self, Y: Float[Tensor, "inputs columns"]) -> Float[Tensor, "inputs columns"]:
+        return self._activate(Y[None], self.draw())[0] if self.hops else Y
 
     def second(self, p: int) -> SecondLayer:
         return SecondLayer(cast(GraphConvolution, self.neighbours[1]).linear.weight[p])

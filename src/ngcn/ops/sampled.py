@@ -25,6 +25,9 @@ class SampledPower:
             need no rows of it: their inputs are the nodes of the batch.
         entries: the entries. Those of a column that occurs several times add up.
         shared_mask: the towers draw one dropout mask on the features, and not one each.
+        mean_inputs: the known :math:`\hat{A}^k S` and :math:`\hat{A}^k X` for the nodes of the batch, which lower the
+            variance; None if they are not known.
+        sums: ``(inputs, 1)`` how often a bias counts in each row; once if None.
     """
 
     S: Float[Tensor, "inputs features"]
@@ -33,6 +36,8 @@ class SampledPower:
     columns: Int[Tensor, "nodes walks"] | None = None
     entries: Float[Tensor, "nodes walks"] | None = None
     shared_mask: bool = False
+    mean_inputs: SampledPower | None = None
+    sums: Float[Tensor, "inputs 1"] | None = None
 
     def times(
         self, M: Float[Tensor, "inputs features"], W: Float[Tensor, "features columns"], replicas: int, dropout: Dropout
@@ -52,6 +57,20 @@ class SampledPower:
             return (M * masks[0]) @ W
         towers = W.unflatten(1, (replicas, -1)).unbind(dim=1)
         return torch.cat([(M * mask) @ W_t for mask, W_t in zip(masks, towers, strict=True)], dim=1)
+
+    def plus(
+        self, XW: Float[Tensor, "inputs columns"], bias: Float[Tensor, "1 columns"] | None
+    ) -> Float[Tensor, "inputs columns"]:
+        """With a bias in each row.
+
+        Example:
+            >>> SampledPower(torch.eye(2), sums=torch.tensor([[1.0], [2.0]])).plus(torch.zeros(2, 1), torch.ones(1, 1))
+            tensor([[1.],
+                    [2.]])
+        """
+        if bias is None:
+            return XW
+        return XW + (bias if self.sums is None else self.sums * bias)
 
     def mean(self, H: Float[Tensor, "inputs columns"]) -> Float[Tensor, "nodes columns"]:
         """The estimate of :math:`\\hat{A}^k H` for the nodes of the batch.

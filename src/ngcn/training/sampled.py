@@ -79,6 +79,7 @@ class Sampler:
             own=positions[: len(nodes)] if model.reads_own else None,
             columns=positions[-columns.size :].reshape(columns.shape),
             entries=torch.from_numpy(entries),
+            mean_inputs=self.inputs.means[i][k].rows(nodes, model.reads_own) if k and self.inputs.means else None,
         )
 
     def _rows(self, i: int, model: GraphModel, k: int, nodes: np.ndarray) -> tuple[Tensor, Tensor | None]:
@@ -113,7 +114,8 @@ class SampledInputs:
         self.model, self.graph, self.config, self.seed, self.weights = model, graph, config, seed, weights
         network, memory = model.network, working_memory(config)
         preparation = model.card.preparation
-        inputs = inputs_of(network, graph, preparation, memory=memory, executor=executor, on_progress=on_progress)
+        how: dict[str, Any] = {"memory": memory, "executor": executor, "on_progress": on_progress}
+        inputs = inputs_of(network, graph, preparation, means=True, **how)
         self.inputs = inputs.scaled(network) if preparation.how == "standard" else inputs
         operators = {operator for operator, model in sampled_kinds(network) if model.hops}
         self.sampler = Sampler(network, self.inputs, {how: _walks(graph, how) for how in operators}, config.walks)
