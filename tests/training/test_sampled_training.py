@@ -14,7 +14,7 @@ from ngcn.graph import open_graph, store_graph
 from ngcn.model import Card, Model, choose_batch
 from ngcn.model import batch as choice
 from ngcn.training import fit
-from ngcn.training.sampled import SampledInputs
+from ngcn.training.sampled import SampledInputs, prepare_products
 
 SMALL = {"batch": "sampled", "walks": 4, "batch_size": 16, "hidden": 8}
 
@@ -155,3 +155,13 @@ def test_what_sampled_batches_cannot_do(graph):
         fit(graph, Config(model="cheby", batch="sampled"))
     with pytest.raises(ConfigError, match="operators symmetric, row, walk, not in"):
         fit(graph, Config(mix=["sage:in:1"], batch="sampled"))
+
+
+def test_training_finds_the_products_that_were_prepared(graph, tmp_path):
+    stored, done = store_graph(graph, tmp_path), []
+    config = Config(model="ngcn", powers=3, steps=1, **SMALL)
+    prepare_products(stored, config, lambda *numbers: done.append(numbers))
+    files = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")}
+    assert done[-1][0] == done[-1][1]
+    fit(stored, config)
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")} == files

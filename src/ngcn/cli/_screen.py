@@ -106,14 +106,14 @@ def bar(what: str, total: int) -> Iterator[Callable[[int, str], None]]:
         yield update
 
 
-def amounts(say: Callable[[str], None]) -> Callable[[str, int, int], None]:
+def amounts(say: Callable[[str], None], what: str = "rows") -> Callable[[str, int, int], None]:
     """A function of a stage, the rows that are done, and all rows, that says the amount, the rate and the time left."""
     begun: dict[str, tuple[float, int]] = {}
 
     def update(stage: str, done: int, total: int) -> None:
         now = time.monotonic()
         start, before = begun.setdefault(stage, (now, done))
-        news = f"{stage}: {done:,} of {total:,} rows"
+        news = f"{stage}: {done:,} of {total:,} {what}"
         if done > before and now > start:
             rate = (done - before) / (now - start)
             news += f", {rate:,.0f} per second, {(total - done) / rate:,.0f} s left"

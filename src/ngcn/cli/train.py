@@ -126,6 +126,8 @@ def train(
         _screen.note(str(facts(graph)))
     _warn(graph, settings)
     settings = _with_batch(graph, settings)
+    if settings.batch == "sampled" and cluster is None and not resume:
+        _prepare_products(graph, settings)
     how: dict[str, Any] = {"resume": resume, "threads": threads, "engine": cluster, "log": log}
     with _screen.progress(settings) as on_progress:
         run = train_seeds(graph, settings, out, **how, on_progress=on_progress)
@@ -219,6 +221,17 @@ def _with_batch(graph: Graph, settings: Config) -> Config:
     other = {"full": "sampled", "sampled": "full"}[choice.batch]
     _screen.note(f"{choice.why} --batch {other} overrides this.")
     return replace(settings, batch=choice.batch)
+
+
+def _prepare_products(graph: Graph, settings: Config) -> None:
+    """Those of a large graph may take longer than training, so they have a progress of their own."""
+    from ngcn.graph import StoredGraph
+    from ngcn.training import prepare_products
+
+    if isinstance(graph, StoredGraph):
+        with _screen.busy("Multiplying by powers of Â") as say:
+            news = _screen.amounts(say, "blocks")
+            prepare_products(graph, settings, lambda done, total: news("Multiplying by powers of Â", done, total))
 
 
 def _announce(run: Run) -> None:

@@ -6,6 +6,7 @@ from ngcn.training.loop import fit
 from ngcn.training.recipe import Recipe
 from ngcn.training.references import majority, regression, warning_of
 from ngcn.training.result import HISTORY, Result
+from ngcn.training.sampled import prepare_products
 from ngcn.training.selection import Selection, Step
 from ngcn.training.setup import for_network
 
@@ -19,6 +20,7 @@ __all__ = [
     "fit",
     "for_network",
     "majority",
+    "prepare_products",
     "refit_checkpoint",
     "regression",
     "steps_taken",

@@ -20,7 +20,7 @@ from ngcn.errors import ConfigError
 from ngcn.graph import Graph, StoredGraph
 from ngcn.large import Exact, Inputs, inputs_of, sampled_kinds
 from ngcn.large.products import Progress
-from ngcn.model import Model, working_memory
+from ngcn.model import Card, Model, working_memory
 from ngcn.nn import Network
 from ngcn.nn.graph_model import GraphModel
 from ngcn.ops import Sampled, SampledPower, Walks, undirected
@@ -107,15 +107,13 @@ class SampledInputs:
         seed: int = 0,
         unlabelled: bool = False,
         executor: Executor | None = None,
-        on_progress: Progress | None = None,
     ) -> None:
         if config.device != "cpu":
             raise ConfigError(f"Sampled batches are trained on the CPU, not on {config.device}; use `device='cpu'`.")
         self.model, self.graph, self.config, self.seed, self.weights = model, graph, config, seed, weights
         network, memory = model.network, working_memory(config)
         preparation = model.card.preparation
-        how: dict[str, Any] = {"memory": memory, "executor": executor, "on_progress": on_progress}
-        inputs = inputs_of(network, graph, preparation, means=True, **how)
+        inputs = inputs_of(network, graph, preparation, memory=memory, means=True, executor=executor)
         self.inputs = inputs.scaled(network) if preparation.how == "standard" else inputs
         operators = {operator for operator, model in sampled_kinds(network) if model.hops}
         self.sampler = Sampler(network, self.inputs, {how: _walks(graph, how) for how in operators}, config.walks)
@@ -201,6 +199,14 @@ class SampledInputs:
                 if model.hops and k:
                     of_validation += links.nodes * first + k * entries * model.second(p).columns * FAR
         return max(1, min(math.ceil(of_validation / of_step), self.config.steps // VALIDATIONS))
+
+
+def prepare_products(graph: StoredGraph, config: Config, on_progress: Progress) -> None:
+    """Compute the products with powers of Â that training on this graph reads; it finds them in the graph's folder."""
+    with torch.random.fork_rng(devices=[]):
+        model = Model.build(Card.of(graph, config), config)
+    how: dict[str, Any] = {"memory": working_memory(config), "means": True, "on_progress": on_progress}
+    inputs_of(model.network, graph, model.card.preparation, **how)
 
 
 def _walks(graph: Graph, operator: str) -> Walks:
