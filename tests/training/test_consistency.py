@@ -27,12 +27,19 @@ def network_and_batch(graph: Graph, config: Config, step: int) -> tuple[Network,
     return model.network, next(full_batches(graph, *model.inputs(graph), None, "cpu", step=step))
 
 
+def sharpened(q: torch.Tensor, temperature: float, h: float = 1.0) -> torch.Tensor:
+    """The target; the graph has 10 training nodes per class, for which h is 1."""
+    frequencies = q.mean(dim=0) ** h
+    y = (q / frequencies) ** (1 / temperature) * frequencies
+    return (y / y.sum(dim=-1, keepdim=True)).detach()
+
+
 @pytest.mark.parametrize(("step", "weight"), [(0, 0.0), (25, 0.5), (100, 2.0), (900, 2.0)])
 def test_the_loss_by_hand(graph: Graph, step: int, weight: float) -> None:
     network, batch = network_and_batch(graph, STILL, step)
     p = network.towers(batch.A_hat, batch.X).softmax(dim=2)
     q = torch.einsum("t,ntc->nc", network.classifier.scores.softmax(dim=0), p).detach()
-    target = q**5 / (q**5).sum(dim=1, keepdim=True)
+    target = sharpened(q, 0.2)
     sure = q.amax(dim=1) > 1.0  # 2 / 2 classes: never, so that the mask is seen
     assert not sure.any()
     network(batch.A_hat, batch.X, batch.rows)
@@ -61,11 +68,44 @@ def test_targets_have_no_gradient_and_are_sharper(graph: Graph) -> None:
     assert (target.amax(dim=1) >= mixture.softmax(dim=1).amax(dim=1) - 1e-6).all()
 
 
+@pytest.mark.parametrize(("labelled", "h"), [(2, 1.0), (20, 1.0), (30, 0.5), (40, 0.0), (900, 0.0)])
+def test_few_labels_hold_the_class_frequencies(graph: Graph, labelled: int, h: float) -> None:
+    network, batch = network_and_batch(graph, STILL, 100)
+    Z = network.towers(batch.A_hat, batch.X)
+    q, p = network.classifier(Z).softmax(dim=1), Z.softmax(dim=2)
+    recipe = Consistency(STILL)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(consistency, "SURE", 0.0)  # all nodes count
+        found = recipe.loss(network, replace(batch, labelled=labelled))
+        patch.setattr(consistency, "ONCE", (0.2, 0.0))
+        without = recipe.loss(network, replace(batch, labelled=labelled))
+    distance = (p - sharpened(q, 0.2, h)[:, None]).square().sum(dim=(1, 2)).mean()
+    torch.testing.assert_close(found - without, 2 * distance)
+
+
+def test_held_frequencies_stop_a_class_that_takes_all_nodes() -> None:
+    """Towers that are exactly their own target, again and again, from predictions that lean a little to one class."""
+    logits = 0.2 * torch.randn(500, 3) + torch.tensor([0.5, 0.0, 0.0])
+    shares = {}
+    for h in (0.0, 1.0):
+        q = logits.softmax(dim=1)
+        for _ in range(5):
+            q, _ = consistency._target([q.log()], 0.4, multilabel=False, hold=h)
+        shares[h] = float(q.mean(dim=0)[0])
+    assert shares[0.0] > 0.85 and shares[1.0] < 0.5
+
+
+def test_a_class_that_no_node_has_is_no_division_by_zero() -> None:
+    logits = torch.tensor([[0.0, 1.0, -1000.0]]).repeat(4, 1)
+    target, _ = consistency._target([logits], 0.2, multilabel=False, hold=1.0)
+    assert target.isfinite().all() and target[0, 2] == 0
+
+
 def test_each_tower_may_be_its_own_teacher(graph: Graph) -> None:
     """The loss by hand; and with a single tower, which is all of the mixture, both recipes are one."""
     network, batch = network_and_batch(graph, STILL, 100)
     p = network.towers(batch.A_hat, batch.X).softmax(dim=2)
-    target = (p**5 / (p**5).sum(dim=2, keepdim=True)).detach()
+    target = sharpened(p, 0.2)
     distance = (p.amax(dim=2) > 0.6) * (p - target).square().sum(dim=2)
     recipe = SelfConsistency(STILL)
     with pytest.MonkeyPatch.context() as patch:
@@ -88,8 +128,8 @@ def test_towers_that_propagate_in_each_layer_have_softer_targets(graph: Graph) -
         patch.setattr(consistency, "EACH_LAYER", (0.4, 0.0))
         without = recipe.loss(network, batch)
     p = network.towers(batch.A_hat, batch.X).softmax(dim=2)
-    q = torch.einsum("t,ntc->nc", network.classifier.scores.softmax(dim=0), p).detach() ** 2.5
-    target = q / q.sum(dim=1, keepdim=True)
+    q = torch.einsum("t,ntc->nc", network.classifier.scores.softmax(dim=0), p).detach()
+    target = sharpened(q, 0.4)
     torch.testing.assert_close(found, without + (p - target[:, None]).square().sum(dim=(1, 2)).mean())
 
 

@@ -6,9 +6,14 @@ r"""The scales teach each other on all nodes: their predictions are drawn toward
     \mathrm{mean}_s \sum_t \| p_{t,s,i} - y^*_i \|^2
 
 :math:`p_{t,s}` are the probabilities of tower t under the s-th draw of the dropout masks, :math:`q_s = \sum_t m_t
-p_{t,s}` is their mixture and :math:`q = \mathrm{mean}_s \, q_s`. The target :math:`y^* = q^{1/\tau} / \sum
-q^{1/\tau}` has no gradient. The idea of consistency between random augmentations is that of GRAND (Feng et al., 2020);
-here the towers, which see different scales, also teach each other.
+p_{t,s}` is their mixture and :math:`q = \mathrm{mean}_s \, q_s`. The target has no gradient:
+
+.. math:: y^* \propto \Big( \frac{q}{\bar{q}^h} \Big)^{1/\tau} \bar{q}^h, \qquad \bar{q} = \mathrm{mean}_i \, q_i
+
+With :math:`h = 0` it is :math:`q^{1/\tau} / \sum q^{1/\tau}`. This makes a frequent class more frequent, until it takes
+all nodes when labels are few. With :math:`h = 1` the frequencies :math:`\bar{q}` of classes are not sharpened. The idea
+of consistency between random augmentations is that of GRAND (Feng et al., 2020); here the towers, which see different
+scales, also teach each other.
 """
 
 from __future__ import annotations
@@ -29,6 +34,7 @@ ONCE = 0.2, 2.0  # tau and lambda of towers that propagate once; a lower tau is 
 EACH_LAYER = 0.4, 1.0  # of all others: each was chosen on validation nodes (docs/research/recipes.md)
 WARM_UP = 100  # w, steps until the whole weight counts
 SURE = 2.0  # gamma: a node counts if its largest probability is above gamma / C
+FEW, ENOUGH = 10, 20  # training nodes per class: h is 1 up to the first, and falls to 0 at the second
 
 
 class Consistency(Standard):
@@ -51,7 +57,8 @@ class Consistency(Standard):
             loss = loss + self.tower_losses(Z[batch.rows], batch) / DRAWS
         temperature, weight = ONCE if isinstance(network.graph_models, MLP) else EACH_LAYER
         teachers = [self.teacher(*pair) for pair in zip(draws, mixtures, strict=True)]
-        target, sure = _target(teachers, temperature, multilabel)
+        few = (ENOUGH - batch.labelled / mixtures[0].shape[1]) / (ENOUGH - FEW)
+        target, sure = _target(teachers, temperature, multilabel, hold=min(1.0, max(0.0, few)))
         distances = [sure * (probabilities(Z, multilabel) - target).square() for Z in draws]
         distance = torch.stack([each.sum(dim=(1, 2)) for each in distances]).mean()
         return loss + weight * min(1.0, batch.step / WARM_UP) * distance
@@ -69,10 +76,12 @@ class Consistency(Standard):
 
 
 @torch.no_grad()
-def _target(teachers: list[Tensor], temperature: float, multilabel: bool) -> tuple[Tensor, Tensor]:
-    """y*, given the logits of each draw, ``(nodes, targets, classes)``; and which nodes count."""
+def _target(teachers: list[Tensor], temperature: float, multilabel: bool, hold: float = 0.0) -> tuple[Tensor, Tensor]:
+    """y*, given the logits of each draw, ``(nodes, targets, classes)``, and h; and which nodes count."""
     q = torch.stack([probabilities(logits, multilabel) for logits in teachers]).mean(dim=0)
-    sharp = q ** (1 / temperature)
     if multilabel:
+        sharp = q ** (1 / temperature)
         return sharp / (sharp + (1 - q) ** (1 / temperature)), torch.ones_like(q[..., :1])
+    frequencies = q.mean(dim=0).clamp(min=1e-6)
+    sharp = (q * frequencies ** (hold * (temperature - 1))) ** (1 / temperature)
     return sharp / sharp.sum(dim=-1, keepdim=True), (q.amax(dim=-1, keepdim=True) > SURE / q.shape[-1]).to(q.dtype)
