@@ -2,15 +2,14 @@
 
 python -m benchmarks.alternatives STORE.jsonl [--graphs cora town] [--methods ngcn GCN] [--splits 20 half] [--seeds 5]
 
-Every cell of graph x split x seed x method is trained once and appended to the store; what is there is not trained
-again. `python -m benchmarks.alternatives STORE.jsonl --show` prints the tables. Peers have 64 hidden units and 200
+Every cell of graph x split x seed x method is trained once and appended to the store; finished cells are
+skipped. `python -m benchmarks.alternatives STORE.jsonl --show` prints the tables. Peers have 64 hidden units and 200
 epochs, and keep the epoch with the best validation accuracy, ties broken by validation loss; the settings of the
 features-only peers are chosen on validation too. Times are CPU seconds.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import time
@@ -30,7 +29,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy, dropout
 from torch_geometric import nn as pyg
 
-from benchmarks.graphs import GRAPHS, with_split
+from benchmarks.graphs import GRAPHS, append, options, with_split
 from ngcn import Config, Graph, train
 from ngcn.model import prepare
 from ngcn.ops import normalize
@@ -275,14 +274,9 @@ def show(store: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("store", type=Path)
-    parser.add_argument("--graphs", nargs="+", default=list(GRAPHS), choices=list(GRAPHS))
-    parser.add_argument("--methods", nargs="+", default=list(METHODS), choices=list(METHODS))
+    parser = options(__doc__, graphs=GRAPHS, methods=METHODS, default=METHODS, seeds=5)
     parser.add_argument("--splits", nargs="+", default=["20", "half"])
-    parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--show", action="store_true")
     args = parser.parse_args()
     logging.disable()
     torch.set_num_threads(args.threads)
@@ -301,10 +295,7 @@ def main() -> None:
                 for method in args.methods:
                     if (name, split, seed, method) not in known:
                         found = measure(with_split(graph, split, seed), method, seed)
-                        row = {"graph": name, "split": split, "seed": seed, "method": method, **found}
-                        with args.store.open("a") as file:
-                            file.write(json.dumps(row) + "\n")
-                        print(row, flush=True)
+                        append(args.store, {"graph": name, "split": split, "seed": seed, "method": method, **found})
 
 
 if __name__ == "__main__":

@@ -1,14 +1,18 @@
 """The graphs that the default is measured on: published ones, tables of scikit-learn, and three that are generated.
 
-None of them is in the repository but town; `NGCN_DATA` names the folder of the published ones.
+None of them is in the repository but town; `NGCN_DATA` names the folder of the published ones. And what the benchmarks
+that fill a store of cells on these graphs share: the command line, and how a cell is stored.
 """
 
 from __future__ import annotations
 
+import argparse
+import json
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -96,3 +100,22 @@ def with_split(graph: Graph, split: str, seed: int) -> Graph:
         return graph.with_split(*draw_split(labels >= 0, labels, seed))
     per_class = min(int(split), int(np.bincount(labels[labels >= 0]).min()) // 2)
     return graph.with_split(*random_split(labels, per_class, seed=seed))
+
+
+def options(
+    description: str | None, *, graphs: Iterable[str], methods: Iterable[str], default: Iterable[str], seeds: int
+) -> argparse.ArgumentParser:
+    """A command line with the store, the graphs (by default these), the methods (by default some) and the seeds."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("store", type=Path)
+    parser.add_argument("--graphs", nargs="+", default=list(graphs), choices=list(GRAPHS))
+    parser.add_argument("--methods", nargs="+", default=list(default), choices=list(methods))
+    parser.add_argument("--seeds", type=int, default=seeds)
+    parser.add_argument("--show", action="store_true")
+    return parser
+
+
+def append(store: Path, row: dict[str, Any]) -> None:
+    with store.open("a") as file:
+        file.write(json.dumps(row) + "\n")
+    print(row, flush=True)

@@ -9,7 +9,6 @@ others 20 training nodes of each class, drawn with the seed.
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import time
@@ -22,7 +21,7 @@ import numpy as np
 import scipy.sparse as sp
 import torch
 
-from benchmarks.graphs import GRAPHS, with_split
+from benchmarks.graphs import GRAPHS, append, options, with_split
 from ngcn import Config, Graph, train
 from ngcn.text import plus_minus
 
@@ -60,13 +59,8 @@ def show(store: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("store", type=Path)
-    parser.add_argument("--graphs", nargs="+", default=["cora", "amazon-photo"], choices=list(GRAPHS))
-    parser.add_argument("--methods", nargs="+", default=METHODS, choices=METHODS)
+    parser = options(__doc__, graphs=("cora", "amazon-photo"), methods=METHODS, default=METHODS, seeds=5)
     parser.add_argument("--shares", nargs="+", type=float, default=SHARES)
-    parser.add_argument("--seeds", type=int, default=5)
-    parser.add_argument("--show", action="store_true")
     args = parser.parse_args()
     logging.disable()
     torch.set_num_threads(1)
@@ -84,10 +78,7 @@ def main() -> None:
                     if tuple(cell.values()) in known:
                         continue
                     graph = whole if name == "cora" else with_split(whole, "20", seed)
-                    row = {**cell, **measure(with_unknown(graph, share, seed), method, seed)}
-                    with args.store.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
-                    print(row, flush=True)
+                    append(args.store, cell | measure(with_unknown(graph, share, seed), method, seed))
     return None
 
 

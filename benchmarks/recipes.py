@@ -3,14 +3,13 @@
     NGCN_DATA=... python -m benchmarks.recipes docs/results/consistency.jsonl --graphs pubmed --seeds 20
     python -m benchmarks.recipes docs/results/consistency.jsonl --show
 
-Every cell of graph x split x method x seed is trained once and appended to the store; what is there is not trained
-again. The split `planetoid` is the published one; `5`, `20` and `half` draw training nodes with the seed. `seconds` are
-CPU seconds on one thread.
+Every cell of graph x split x method x seed is trained once and appended to the store; finished cells are
+skipped. The split `planetoid` is the published one; `5`, `20` and `half` draw training nodes with the seed. `seconds`
+are CPU seconds on one thread.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import logging
 import statistics
@@ -23,7 +22,7 @@ from typing import Any
 import torch
 
 from benchmarks.alternatives import calibration_error
-from benchmarks.graphs import GRAPHS, with_split
+from benchmarks.graphs import GRAPHS, append, options, with_split
 from ngcn import Config, Graph, train
 from ngcn.text import plus_minus
 
@@ -63,13 +62,9 @@ def show(store: Path) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("store", type=Path)
-    parser.add_argument("--graphs", nargs="+", default=["citeseer", "cora", "pubmed"], choices=list(GRAPHS))
-    parser.add_argument("--methods", nargs="+", default=["consistency"], choices=list(METHODS))
+    graphs, default = ("citeseer", "cora", "pubmed"), ["consistency"]
+    parser = options(__doc__, graphs=graphs, methods=METHODS, default=default, seeds=20)
     parser.add_argument("--splits", nargs="+", default=["planetoid"])
-    parser.add_argument("--seeds", type=int, default=20)
-    parser.add_argument("--show", action="store_true")
     args = parser.parse_args()
     logging.disable()
     torch.set_num_threads(1)
@@ -85,10 +80,7 @@ def main() -> None:
                     cell = dict(zip(KEYS, (name, split, method, seed), strict=True))
                     if tuple(cell.values()) in known:
                         continue
-                    row = cell | measure(graph, seed, **METHODS[method])
-                    with args.store.open("a") as file:
-                        file.write(json.dumps(row) + "\n")
-                    print(row, flush=True)
+                    append(args.store, cell | measure(graph, seed, **METHODS[method]))
     return None
 
 
