@@ -475,3 +475,12 @@ def test_few_labels_of_many_classes_are_no_regression_problem(crowds) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         clone(SMALL).fit(X, many)
+
+
+def test_weights_of_a_score_are_a_number_per_node(crowds, fitted) -> None:
+    X, y, _ = crowds
+    assert fitted.score(X, y, sample_weight=np.arange(len(y))) == fitted.score(
+        X, y, sample_weight=2.0 * np.arange(len(y))
+    )
+    with pytest.raises((TypeError, ValueError), match=r"[Ss]parse"):
+        fitted.score(X, y, sample_weight=sp.eye_array(len(y)))

@@ -219,12 +219,12 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
             _check_alone(y)
             y = X.labels
         y = dense(y)
-        check_consistent_length(predicted, np.atleast_1d(y), sample_weight)
+        check_consistent_length(predicted, np.atleast_1d(y))
         if isinstance(X, Graph) and X.test.any():
             scored = X.test
         elif UNKNOWN not in self.classes_.tolist():
             scored = (y != UNKNOWN).reshape(len(y), -1).any(axis=1)
-        weight = None if sample_weight is None else np.asarray(sample_weight)[scored]
+        weight = None if sample_weight is None else _check_sample_weight(sample_weight, predicted)[scored]
         return float(accuracy_score(y[scored], predicted[scored], sample_weight=weight))
 
     def __sklearn_tags__(self) -> Any:
