@@ -117,31 +117,59 @@ def found_in(folder: Path, files: str) -> str:
     return digest.hexdigest()[:16]
 
 
-def stages(folder: Path, edges: int) -> dict[str, Stage]:
-    """The stages. Those before them are made once, on this machine."""
-    tables, graph, run = (folder / f"{what}-{edges}" for what in ("tables", "graph", "run"))
-    small = ("--batch", "sampled", "--memory", MEMORY, "--patience", "10000", "--resume")
+SMALL = ("--batch", "sampled", "--memory", MEMORY, "--patience", "10000", "--resume")
+
+
+def tables_of(folder: Path, edges: int) -> Path:
+    """The generated tables; this and what follows is made once."""
+    tables = folder / f"tables-{edges}"
     if not (tables / "edges.parquet").exists():
         from benchmarks.power_law import write
 
         write(tables, edges)
-    if not (graph / "meta.json").exists():
-        end(start(["build", str(tables), "--out", str(graph)]))
-    if not (run / "result.json").exists():
-        end(start(["train", str(graph), *small, "--steps", "10", "--out", str(run)]))
+    return tables
 
+
+def graph_of(folder: Path, edges: int) -> Path:
+    graph = folder / f"graph-{edges}"
+    if not (graph / "meta.json").exists():
+        end(start(["build", str(tables_of(folder, edges)), "--out", str(graph)]))
+    return graph
+
+
+def run_of(folder: Path, edges: int) -> Path:
+    run = folder / f"run-{edges}"
+    if not (run / "result.json").exists():
+        end(start(["train", str(graph_of(folder, edges)), *SMALL, "--steps", "10", "--out", str(run)]))
+    return run
+
+
+def link(graph: Path, where: Path, products: bool = False) -> None:
+    """A graph of the same files, with or without its products."""
+    leave = shutil.ignore_patterns("ngcn-*", *([] if products else ["products"]))
+    shutil.copytree(graph, where / "graph", copy_function=os.link, ignore=leave)
+
+
+def stages(folder: Path, edges: int) -> dict[str, Stage]:
     def with_graph(where: Path, products: bool) -> None:
-        leave = shutil.ignore_patterns("ngcn-*", *([] if products else ["products"]))
-        shutil.copytree(graph, where / "graph", copy_function=os.link, ignore=leave)
+        if products:
+            run_of(folder, edges)  # makes them
+        link(graph_of(folder, edges), where, products)
 
     def train(steps: int, where: Path) -> list[str]:
-        return ["train", str(where / "graph"), *small, "--steps", str(steps), "--out", str(where / "run")]
+        return ["train", str(where / "graph"), *SMALL, "--steps", str(steps), "--out", str(where / "run")]
+
+    def build(where: Path) -> list[str]:
+        return ["build", str(tables_of(folder, edges)), "--out", str(where / "graph"), "--memory", MEMORY]
+
+    def predict(where: Path) -> list[str]:
+        return ["predict", str(run_of(folder, edges)), "--all", "--out", str(where / "found.parquet")]
 
     return {
         "build": Stage(
-            lambda where: ["build", str(tables), "--out", str(where / "graph"), "--memory", MEMORY],
+            build,
             lambda where: where.mkdir(),
-            lambda where: sum(path.stat().st_size for path in where.glob("graph/.build/*") if path.exists()),
+            lambda where: _bytes(where / "graph/.build"),
             "graph/*.npy",
         ),
         "products": Stage(
@@ -157,12 +185,18 @@ def stages(folder: Path, edges: int) -> dict[str, Stage]:
             "run/seed-0/[mw]*",  # metrics and weights
         ),
         "predict": Stage(
-            lambda where: ["predict", str(run), "--all", "--out", str(where / "found.parquet")],
+            predict,
             lambda where: where.mkdir(),
             lambda where: len(list(where.glob(".found.parquet.*/*.npy"))) + len(list(where.glob(".found.parquet.*"))),
             "found.parquet",
         ),
     }
+
+
+def _bytes(folder: Path) -> float:
+    with suppress(OSError):  # a file or the folder was just deleted
+        return sum(path.stat().st_size for path in folder.glob("*"))
+    return 0.0
 
 
 def _steps(run: Path) -> float:
@@ -235,16 +269,14 @@ def wait(process: subprocess.Popen[str], stage: Stage, where: Path, before: floa
 
 def same(folder: Path, edges: int, seeds: int, steps: int) -> None:
     """Pubmed and a generated graph, trained on 1, 2 and 3 machines and without Ray."""
-    stages(folder, edges)
-    given = str(folder / f"graph-{edges}")
+    given = str(graph_of(folder, edges))
     for name in ("pubmed", given):
         found: dict[str, list[str]] = {"products": [], "weights": []}
         for machines in (0, 1, 2, 3):
             where = _empty(folder / "trial")
             where.mkdir()
             if name == given:
-                leave = shutil.ignore_patterns("products", "ngcn-*")
-                shutil.copytree(given, where / "graph", copy_function=os.link, ignore=leave)
+                link(Path(given), where)
             command = ["train", str(where / "graph") if name == given else name, "--batch", "sampled"]
             command += ["--memory", MEMORY] if name == given else []
             command += ["--steps", str(steps), "--seeds", str(seeds), "--out", str(where / "run")]
@@ -272,38 +304,41 @@ def same(folder: Path, edges: int, seeds: int, steps: int) -> None:
 
 
 def overhead(folder: Path, edges: int, steps: int, memory: str) -> None:
-    """The whole command with and without Ray, with the same cores; the private memory of the largest process."""
-    stages(folder, edges)
+    """The whole command with and without Ray, with the same cores: seconds, processor seconds of all processes, and
+    megabytes of private memory, the most of the command and the most of a worker."""
+    os.environ.pop("OMP_NUM_THREADS", None)
     seconds = {}
     for engine in ("local", "ray"):
         where = _empty(folder / "trial")
-        leave = shutil.ignore_patterns("products", "ngcn-*")
-        shutil.copytree(folder / f"graph-{edges}", where / "graph", copy_function=os.link, ignore=leave)
+        link(graph_of(folder, edges), where)
         command = ["train", str(where / "graph"), "--batch", "sampled", "--memory", memory, "--steps", str(steps)]
         begun = time.monotonic()
         process = start([*command, "--patience", "10000", "--out", str(where / "run"), "--engine", engine])
+        cpu: dict[int, float] = {}
         peaks: dict[str, int] = {}
-        threading.Thread(target=_watch_memory, args=(process, peaks), daemon=True).start()
+        threading.Thread(target=_watch, args=(process, cpu, peaks), daemon=True).start()
         end(process)
-        seconds[engine] = time.monotonic() - begun
-        _print(engine=engine, edges=edges, steps=steps, seconds=round(seconds[engine], 1), memory=memory, peaks=peaks)
+        seconds[engine] = round(time.monotonic() - begun, 1)
+        cpu_seconds = round(sum(cpu.values()), 1)
+        _print(
+            engine=engine, edges=edges, steps=steps, seconds=seconds[engine], cpu=cpu_seconds, memory=memory, **peaks
+        )
     _print(edges=edges, ratio=round(seconds["ray"] / seconds["local"], 2))
 
 
-def _watch_memory(process: subprocess.Popen[str], peaks: dict[str, int]) -> None:
-    """Megabytes of private memory: the most of the command, and the most of a worker."""
+def _watch(process: subprocess.Popen[str], cpu: dict[int, float], peaks: dict[str, int]) -> None:
     import psutil
 
     command = psutil.Process(process.pid)
-    with suppress(psutil.NoSuchProcess):
-        while process.poll() is None:
+    while process.poll() is None:
+        with suppress(psutil.NoSuchProcess):
             for each in (command, *command.children(recursive=True)):
-                with suppress(OSError, psutil.NoSuchProcess):
-                    name = "command" if each is command else each.name().partition("::")[0]
-                    if name in ("command", "ray"):
-                        anonymous = Path(f"/proc/{each.pid}/status").read_text().partition("RssAnon:")[2].split()[0]
-                        peaks[name] = max(peaks.get(name, 0), int(anonymous) // 1000)
-            time.sleep(5 * POLL)
+                with suppress(OSError, IndexError, psutil.NoSuchProcess):  # it has ended
+                    cpu[each.pid] = sum(each.cpu_times()[:2])
+                    name = "command" if each is command else "worker" if "ray::" in each.cmdline()[0] else "other"
+                    anonymous = Path(f"/proc/{each.pid}/status").read_text().partition("RssAnon:")[2].split()[0]
+                    peaks[name] = max(peaks.get(name, 0), int(anonymous) // 1000)
+        time.sleep(5 * POLL)
 
 
 def _print(**values: Any) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import count
+from itertools import chain, count
 from operator import attrgetter
 from typing import Any, NamedTuple
 
@@ -68,37 +68,41 @@ class Job:
 
 
 @dataclass(frozen=True)
-class Part:
-    """The task to compute the gradient of a part of a batch.
+class Parts:
+    """The task to compute the gradients of some parts of a batch.
 
     Args:
         job: what it has in common with others.
         parameters: of the network.
         step: the number of steps taken before.
-        part, parts: its number, and how many there are.
+        numbers: those of the parts.
+        all: how many parts the batch has.
     """
 
     job: Callable[[], Job]
     parameters: list[Any]
     step: int
-    part: int
-    parts: int
+    numbers: range
+    all: int
 
     @own_modes
-    def __call__(self) -> Gradient:
+    def __call__(self) -> list[Gradient]:
         job = self.job()
+        return [self._gradient(job, number) for number in self.numbers]
+
+    def _gradient(self, job: Job, number: int) -> Gradient:
         recipe, inputs, network = job.recipe, job.inputs, job.model.network.train()
         parameters = list(network.parameters())
         for parameter, value in zip(parameters, self.parameters, strict=True):
             parameter.data, parameter.grad = torch.from_numpy(value).clone(), None
-        batch = inputs.batch(self.step, slice(self.part, None, self.parts))
+        batch = inputs.batch(self.step, slice(number, None, self.all))
         share = len(batch.rows) / len(inputs.nodes(self.step))
         with torch.random.fork_rng(devices=[]):
-            torch.manual_seed((job.seed + 2654435761 * (self.parts * self.step + self.part + 1)) % 2**32)
+            torch.manual_seed((job.seed + 2654435761 * (self.all * self.step + number + 1)) % 2**32)
             with drawing_from(torch.default_generator):
                 loss = share * recipe.loss(network, batch)
         loss.backward()
-        return Gradient(self.part, loss.item(), [None if p.grad is None else p.grad.numpy() for p in parameters])
+        return Gradient(number, loss.item(), [None if p.grad is None else p.grad.numpy() for p in parameters])
 
 
 class Spread:
@@ -111,6 +115,8 @@ class Spread:
         job = Job(inputs.model, inputs.graph, config, inputs.weights, inputs.seed, entries)
         self.cluster, self.job = cluster, cluster.share(job)
         self.parts = min(PARTS, inputs.smallest_batch)
+        # A task takes a few milliseconds more than its parts; if a machine is lost, the others should share its work
+        self.tasks = min(self.parts, 2 * cluster.workers) if cluster.workers > 1 else 1
 
     def batches(self, step: int) -> Iterator[Any]:
         """Their numbers, from this one on."""
@@ -119,8 +125,9 @@ class Spread:
     def loss(self, network: Network, step: Any) -> Tensor:
         """The loss of the batch with this number."""
         parameters = [parameter.detach().numpy() for parameter in network.parameters()]
-        tasks = [Part(self.job, parameters, step, part, self.parts) for part in range(self.parts)]
-        found = sorted(self.cluster.run(tasks), key=attrgetter("part"))
+        numbers = [range(first, self.parts, self.tasks) for first in range(self.tasks)]
+        tasks = [Parts(self.job, parameters, step, each, self.parts) for each in numbers]
+        found = sorted(chain.from_iterable(self.cluster.run(tasks)), key=attrgetter("part"))
         sums = [_sum(gradients) for gradients in zip(*(each.of for each in found), strict=True)]
         loss: Tensor = _Computed.apply(sum(each.loss for each in found), sums, *network.parameters())
         return loss
