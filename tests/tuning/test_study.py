@@ -61,6 +61,7 @@ def test_what_is_found_is_told_clearly(graph: Graph) -> None:
     assert told(ours + 0.1, 9.0).startswith(better)
     error = 100 * ((ours + 0.1) * (0.9 - ours) / 400) ** 0.5
     assert told(ours + 0.1, 9.0).endswith(f"The standard error of these scores is {error:.1f} % (400 nodes).")
+    assert told(ours + 0.001, 9.0).endswith("(400 nodes), so the lead over the default may be luck.")
 
 
 def test_a_search_continues_in_its_folder(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

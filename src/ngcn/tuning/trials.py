@@ -99,7 +99,10 @@ class Tuned:
             )
         if self.standard_error is None:
             return text
-        return f"{text} The standard error of these scores is {percent(self.standard_error, 1)} ({self.nodes:,} nodes)."
+        lead = (best.score or 0.0) - ((default and default.score) or 0.0)
+        luck = ", so the lead over the default may be luck" if default and 0 < lead < self.standard_error else ""
+        error = percent(self.standard_error, 1)
+        return f"{text} The standard error of these scores is {error} ({self.nodes:,} nodes){luck}."
 
 
 def trial_of(trial: Any) -> Trial:
