@@ -27,8 +27,8 @@ from ngcn.runs.logs import check_log, logging_to
 from ngcn.runs.run import Run, default_folder
 from ngcn.runs.signals import Interrupted
 from ngcn.text import shown
-from ngcn.training import Result, Step, fit, for_network, majority, warning_of
-from ngcn.training.references import Scores, reference_scores
+from ngcn.training import Result, Step, fit, for_network, majority, reference_scores, warning_of
+from ngcn.training.references import Scores
 
 
 def train(

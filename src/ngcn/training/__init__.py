@@ -4,7 +4,7 @@ from ngcn.training.batches import Batch
 from ngcn.training.checkpoint import refit_checkpoint, steps_taken
 from ngcn.training.loop import fit
 from ngcn.training.recipe import Recipe
-from ngcn.training.references import majority, regression, warning_of
+from ngcn.training.references import majority, reference_scores, warning_of
 from ngcn.training.result import HISTORY, Result
 from ngcn.training.sampled import prepare_products
 from ngcn.training.selection import Selection, Step
@@ -21,8 +21,8 @@ __all__ = [
     "for_network",
     "majority",
     "prepare_products",
+    "reference_scores",
     "refit_checkpoint",
-    "regression",
     "steps_taken",
     "warning_of",
 ]
