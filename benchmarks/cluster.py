@@ -304,8 +304,8 @@ def same(folder: Path, edges: int, seeds: int, steps: int) -> None:
 
 
 def overhead(folder: Path, edges: int, steps: int, memory: str) -> None:
-    """The whole command with and without Ray, with the same cores: seconds, processor seconds of all processes, and
-    megabytes of private memory, the most of the command and the most of a worker."""
+    """The whole command with and without Ray, with the same cores: seconds; processor seconds of the command, of
+    workers and of Ray's other processes; and megabytes of private memory, the most that one of each takes."""
     os.environ.pop("OMP_NUM_THREADS", None)
     seconds = {}
     for engine in ("local", "ray"):
@@ -314,19 +314,18 @@ def overhead(folder: Path, edges: int, steps: int, memory: str) -> None:
         command = ["train", str(where / "graph"), "--batch", "sampled", "--memory", memory, "--steps", str(steps)]
         begun = time.monotonic()
         process = start([*command, "--patience", "10000", "--out", str(where / "run"), "--engine", engine])
-        cpu: dict[int, float] = {}
+        cpu: dict[int, tuple[str, float]] = {}
         peaks: dict[str, int] = {}
         threading.Thread(target=_watch, args=(process, cpu, peaks), daemon=True).start()
         end(process)
         seconds[engine] = round(time.monotonic() - begun, 1)
-        cpu_seconds = round(sum(cpu.values()), 1)
-        _print(
-            engine=engine, edges=edges, steps=steps, seconds=seconds[engine], cpu=cpu_seconds, memory=memory, **peaks
-        )
+        processor = {kind: round(sum(t for other, t in cpu.values() if other == kind), 1) for kind in peaks}
+        _print(engine=engine, edges=edges, steps=steps, seconds=seconds[engine], processor=processor)
+        _print(engine=engine, memory=memory, megabytes=peaks)
     _print(edges=edges, ratio=round(seconds["ray"] / seconds["local"], 2))
 
 
-def _watch(process: subprocess.Popen[str], cpu: dict[int, float], peaks: dict[str, int]) -> None:
+def _watch(process: subprocess.Popen[str], cpu: dict[int, tuple[str, float]], peaks: dict[str, int]) -> None:
     import psutil
 
     command = psutil.Process(process.pid)
@@ -334,8 +333,8 @@ def _watch(process: subprocess.Popen[str], cpu: dict[int, float], peaks: dict[st
         with suppress(psutil.NoSuchProcess):
             for each in (command, *command.children(recursive=True)):
                 with suppress(OSError, IndexError, psutil.NoSuchProcess):  # it has ended
-                    cpu[each.pid] = sum(each.cpu_times()[:2])
                     name = "command" if each is command else "worker" if "ray::" in each.cmdline()[0] else "other"
+                    cpu[each.pid] = name, sum(each.cpu_times()[:2])
                     anonymous = Path(f"/proc/{each.pid}/status").read_text().partition("RssAnon:")[2].split()[0]
                     peaks[name] = max(peaks.get(name, 0), int(anonymous) // 1000)
         time.sleep(5 * POLL)
