@@ -7,6 +7,7 @@ import os
 import signal
 import threading
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -170,27 +171,36 @@ def test_two_processes_share_a_study(graph: Graph, tmp_path: Path) -> None:
         process.join(120)
         assert process.exitcode == 0
     study = optuna.load_study(study_name="ngcn", storage=f"sqlite:///{tmp_path / 'study' / 'study.db'}")
-    assert 6 <= len(study.trials) <= 7 and sum("default" in trial.user_attrs for trial in study.trials) == 1
+    assert 6 <= len(study.trials) <= 7 and sum(trial.user_attrs.get("start") == 0 for trial in study.trials) == 1
     assert len({str(trial.params) for trial in study.trials}) > 4
 
 
-def _killed_in_the_default(graph: Graph, folder: Path) -> None:
-    def fit(*_: Any, **__: Any) -> None:
+def _killed_in_a_trial(number: int, graph: Graph, folder: Path) -> None:
+    trained, calls = module.fit, count()
+
+    def fit(*given: Any, **how: Any) -> Any:
+        if next(calls) < number:
+            return trained(*given, **how)
         time.sleep(1)  # until Optuna has noted that the trial is alive
-        os.kill(os.getpid(), signal.SIGKILL)
+        return os.kill(os.getpid(), signal.SIGKILL)
 
     module.fit = fit
-    tune(graph, QUICK, folder=folder, trials=3)
+    tune(graph, QUICK, folder=folder, trials=9)
 
 
-def test_the_default_is_tried_again_after_a_kill(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    process = multiprocessing.get_context("spawn").Process(target=_killed_in_the_default, args=(graph, tmp_path / "s"))
+@pytest.mark.parametrize("number", [0, 1])
+def test_what_is_tried_first_is_tried_again_after_a_kill(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    given = (number, graph, tmp_path / "s")
+    process = multiprocessing.get_context("spawn").Process(target=_killed_in_a_trial, args=given)
     process.start()
     process.join(60)
     assert process.exitcode == -signal.SIGKILL
     monkeypatch.setattr(storage, "ALIVE", 1)
     monkeypatch.setattr(storage, "DEAD", 1)
     time.sleep(1.5)
-    found = tune(graph, QUICK, folder=tmp_path / "s", trials=9)
-    states = [(trial.is_default, trial.state) for trial in found.trials]
-    assert states[0] == (True, "failed") and (True, "complete") in states and found.trials[0].error == ""
+    trials = tune(graph, QUICK, folder=tmp_path / "s", trials=12).trials
+    killed = trials[number]
+    assert (killed.start, killed.state, killed.error) == (number, "failed", "")
+    assert [trial.start for trial in trials].count(number) == 2 and trials[0].is_default

@@ -22,6 +22,7 @@ WARM_UP = 40  # steps before a trial may be pruned
 FIRST = 8  # trials before any is pruned
 TRIAL: Schema = {  # of a trial that is stored
     "number": int,
+    "start": int | None,
     "settings": dict[str, object],
     **dict.fromkeys(("score", "loss", "seconds", "value"), float | None),
     "error": str,
@@ -47,7 +48,7 @@ def open_study(optuna: Any, folder: Path | None, space: Space, graph: Graph) -> 
     }
     if folder is None:
         study = optuna.create_study(sampler=optuna.samplers.TPESampler(seed=space.base.seed), **how)
-        need_default(study, space)
+        need_starts(study, space)
         return study
     if folder.exists() and not folder.is_dir():
         raise RunError(f"{folder} is a file; a search needs a folder.")
@@ -66,7 +67,7 @@ def open_study(optuna: Any, folder: Path | None, space: Space, graph: Graph) -> 
         _check_trials(study, space)
         study.set_user_attr("about", about)
         study.sampler = optuna.samplers.TPESampler(seed=(space.base.seed + len(study.trials)) % 2**32)
-        need_default(study, space)
+        need_starts(study, space)
     ask = study.ask
 
     def ask_alone(*given: Any, **how: Any) -> Any:
@@ -128,14 +129,13 @@ def _locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def need_default(study: Any, space: Space) -> None:
-    """The first trial has the default settings; again, if it was killed. Those of other recipes and models follow."""
-    trials = [trial_of(trial) for trial in study.get_trials(deepcopy=False)]
-    default, *others = space.starts()
-    if not any(trial.is_default and (trial.state != "failed" or trial.error) for trial in trials):
-        study.enqueue_trial(default, user_attrs={"default": True})
-    for start in others if not trials else ():
-        study.enqueue_trial(start)
+def need_starts(study: Any, space: Space) -> None:
+    """The first trials have the default settings, then those of other recipes and models. One that was killed is
+    repeated."""
+    kept = {trial.start for trial in map(trial_of, study.get_trials(deepcopy=False)) if not trial.was_killed}
+    for number, start in enumerate(space.starts()):
+        if number not in kept:
+            study.enqueue_trial(start, user_attrs={"start": number})
 
 
 def importance_of(optuna: Any, study: Any) -> dict[str, float]:

@@ -30,7 +30,7 @@ from ngcn.scoring import merit, metric_of
 from ngcn.training import Step, fit
 from ngcn.tuning.figures import write_figures
 from ngcn.tuning.space import Space
-from ngcn.tuning.storage import importance_of, need_default, need_optuna, open_study, storage_kinds, study_errors
+from ngcn.tuning.storage import importance_of, need_optuna, need_starts, open_study, storage_kinds, study_errors
 from ngcn.tuning.trials import STATES, Tuned, trial_of
 
 MINUTES = 10.0  # of a search, unless it is told when to stop
@@ -134,7 +134,7 @@ class _Search:
 
         def on_step(step: Step) -> None:
             check(self.so_far)
-            if step.step not in RUNGS or "default" in trial.user_attrs:
+            if step.step not in RUNGS or trial.user_attrs.get("start") == 0:
                 return
             trial.report(merit(metric, step.best_val), step.step)
             default, seconds = self.so_far().default, time.monotonic() - begun
@@ -147,8 +147,8 @@ class _Search:
             found = fit(self.graph, config, config.seed, on_step=on_step).held_out_scores
             if metric not in found:
                 raise TrainingError(f"{metric} is not defined on the validation nodes; choose another metric.")
-        except NGCNError as error:
-            trial.set_user_attr("error", str(error))
+        except (NGCNError, MemoryError) as error:
+            trial.set_user_attr("error", str(error) or "not enough memory")
             raise
         for name, value in (("score", found[metric]), ("loss", found["loss"]), ("seconds", time.monotonic() - begun)):
             trial.set_user_attr(name, value)
@@ -160,7 +160,7 @@ class _Search:
             raise TrainingError(f"The default settings cannot be trained: {last.error}")
         if self.folder and last.state == "complete" and last.number == found.best.number:
             write_text(self.folder / "config.yaml", found.config.to_yaml())
-        need_default(self.study, self.space)
+        need_starts(self.study, self.space)
         if self.on_trial:
             self.on_trial(found)
         if self.most and found.ended >= self.most:

@@ -24,9 +24,18 @@ class Trial(NamedTuple):
     score: float | None  # on the held-out validation nodes
     loss: float | None
     seconds: float | None
-    is_default: bool
+    start: int | None  # its number among the settings that are tried first; the default is 0
     error: str  # why it failed
     value: float | None  # the score, ties broken by the loss; more is better
+
+    @property
+    def is_default(self) -> bool:
+        return self.start == 0
+
+    @property
+    def was_killed(self) -> bool:
+        """Or out of time: it failed for no reason of its own."""
+        return self.state == "failed" and not self.error
 
 
 @dataclass(frozen=True)
@@ -114,7 +123,7 @@ def trial_of(trial: Any) -> Trial:
         score=about.get("score"),
         loss=about.get("loss"),
         seconds=about.get("seconds"),
-        is_default="default" in about,
+        start=about.get("start"),
         error=about.get("error", ""),
         value=trial.value if trial.state.name == "COMPLETE" else None,
     )
