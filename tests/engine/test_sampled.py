@@ -33,5 +33,6 @@ def test_training_and_inference_are_those_of_this_machine(cluster, graph):
         there = fit(graph, config, cluster=connected)
         here.model.executor = connected
         np.testing.assert_array_equal(here.model.predict_proba(graph), fit(graph, config).model.predict_proba(graph))
-    np.testing.assert_allclose(there.history["loss"], here.history["loss"], rtol=1e-4)
+    # Each part estimates the slope of its control variate
+    np.testing.assert_allclose(there.history["loss"], here.history["loss"], rtol=0.05)
     assert not [path for path in graph.folder.iterdir() if path.name.startswith("ngcn-")]

@@ -16,6 +16,7 @@ from conftest import random_graph
 
 from ngcn import DatasetError, Graph, RunError, load_dataset, tune
 from ngcn.graph import open_graph, store_graph
+from ngcn.graph import stored as stored_graphs
 from ngcn.json_file import fits
 from ngcn.large import build
 from ngcn.report.inspection import inspect_graph
@@ -57,6 +58,20 @@ DAMAGE: dict[str, Callable[[Path], object]] = {
 def test_arrays_of_a_graph_on_disk(stored: Path, name: str, damage: str) -> None:
     DAMAGE[damage](stored / f"{name}.npy")
     with pytest.raises(DatasetError, match=rf"{name}\.npy .*build .*again"):
+        open_graph(stored)
+
+
+@pytest.mark.parametrize("prefix", ["", "features_"])
+@pytest.mark.parametrize("chunk", [stored_graphs.CHUNK, 3])
+def test_entries_out_of_order(stored: Path, prefix: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stored_graphs, "CHUNK", chunk)
+    open_graph(stored)
+    path, starts = stored / f"{prefix}indices.npy", np.load(stored / f"{prefix}indptr.npy")
+    indices = np.load(path)
+    row = int(np.flatnonzero(np.diff(starts) > 1)[-1])
+    indices[starts[row] : starts[row + 1]] = indices[starts[row] : starts[row + 1]][::-1].copy()
+    np.save(path, indices)
+    with pytest.raises(DatasetError, match=r"indices\.npy is damaged"):
         open_graph(stored)
 
 

@@ -47,7 +47,8 @@ class Judge:
         message = (case.err.strip().splitlines() or [""])[-1]
         if code != 2 or not re.search(r"[.?]$", message) or len(message) > LONGEST or len(message) < 12:
             return "UNCLEAR", f"exit code {code}: {message[:200]}"
-        if foreign := re.search(r".*(\w+Warning: |Fatal Python|terminate called).*", case.err):
+        ours = re.compile(r"^input\.py:.*", re.MULTILINE)  # a warning at the caller's line is for the caller
+        if foreign := re.search(r".*(\w+Warning: |Fatal Python|terminate called).*", ours.sub("", case.err)):
             return "UNCLEAR", foreign[0][:200]
         return "ERROR", ""
 

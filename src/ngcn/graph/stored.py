@@ -301,11 +301,19 @@ def _structure(folder: Path, prefix: str, rows: int, entries: int, columns: int)
     ascends = indptr[0] == 0 and indptr[-1] == entries
     for start in range(0, rows, CHUNK):
         ascends = ascends and bool((np.diff(indptr[start : start + CHUNK + 1]) >= 0).all())
-    inside = all(indices[at : at + CHUNK].view(np.uint32).max() < columns for at in range(0, entries, CHUNK))
-    if not (ascends and inside):
+    if not ascends or not all(_rows_ascend(indptr, indices, at, columns) for at in range(0, entries, CHUNK)):
         which = "indices" if ascends else "indptr"
         raise DatasetError(f"{folder / (prefix + which)}.npy is damaged; build the graph again.")
     return indptr, indices
+
+
+def _rows_ascend(indptr: np.ndarray, indices: np.ndarray, at: int, columns: int) -> bool:
+    """Whether the indices of each row ascend, and name columns, in the chunk from this entry on."""
+    chunk = indices[at : at + CHUNK + 1]
+    first, last = np.searchsorted(indptr, (at, at + len(chunk)))
+    starts = np.zeros(len(chunk), bool)
+    starts[indptr[first:last] - at] = True
+    return bool(chunk.view(np.uint32).max() < columns and (starts[1:] | (chunk[1:] > chunk[:-1])).all())
 
 
 def _features(folder: Path, meta: Mapping[str, Any]) -> Any:
