@@ -61,6 +61,17 @@ def test_arrays_of_a_graph_on_disk(stored: Path, name: str, damage: str) -> None
         open_graph(stored)
 
 
+@pytest.mark.parametrize("code", [0xD800, 0xDFFF, 0x110000, 2**32 - 1])
+def test_characters_that_do_not_exist(stored: Path, code: int) -> None:
+    ids = np.load(stored / "ids.npy").astype("U8")
+    np.save(stored / "ids.npy", ids)
+    open_graph(stored)
+    ids.view(np.uint32)[7] = code
+    np.save(stored / "ids.npy", ids)
+    with pytest.raises(DatasetError, match=r"ids\.npy has characters that do not exist"):
+        open_graph(stored)
+
+
 @pytest.mark.parametrize("prefix", ["", "features_"])
 @pytest.mark.parametrize("chunk", [stored_graphs.CHUNK, 3])
 def test_entries_out_of_order(stored: Path, prefix: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:

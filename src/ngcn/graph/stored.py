@@ -13,6 +13,7 @@ FOLDER/ids.npy        (nodes,) int64, or text
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import blake2b, sha256
@@ -34,6 +35,7 @@ from ngcn.version import __version__
 
 META, FORMAT = "meta.json", 1  # the format is raised when older versions of ngcn would misread it
 CHUNK = 1 << 24  # numbers that are looked at together
+SURROGATES = 0xD800 >> 11  # code points that are no characters
 MOST_NODES = 2**31 - 1  # numbers of nodes are int32
 MOST_FEATURES = 10**7  # each has a name
 SPLITS = ("train", "val", "test")  # 1, 2 and 3 in split.npy
@@ -176,7 +178,7 @@ def open_graph(folder: Path | str) -> StoredGraph:
         train=split == 1,
         val=split == 2,
         test=split == 3,
-        node_ids=_array(folder, "ids", None, (nodes,)),
+        node_ids=_ids(folder, nodes),
         class_names=tuple(meta["class_names"]),
         feature_names=tuple(map(str, range(meta["features"]))) if numbered else tuple(meta["feature_names"]),
         name=meta["name"],
@@ -327,6 +329,15 @@ def _features(folder: Path, meta: Mapping[str, Any]) -> Any:
     header = _array(folder, "features_indptr", (np.int64,), (nodes + 1,))
     indptr, indices = _structure(folder, "features_", nodes, int(header[-1]), features)
     return _csr(indptr, indices, _array(folder, "features_data", (np.float32,), indices.shape), nodes, features)
+
+
+def _ids(folder: Path, nodes: int) -> np.ndarray:
+    ids = _array(folder, "ids", None, (nodes,))
+    for at in range(0, nodes if ids.dtype.kind == "U" else 0, CHUNK):
+        codes = ids[at : at + CHUNK].view(np.uint32)
+        if ((codes > sys.maxunicode) | (codes >> 11 == SURROGATES)).any():
+            raise DatasetError(f"{folder / 'ids.npy'} has characters that do not exist; build the graph again.")
+    return ids
 
 
 def _labels(folder: Path, meta: Mapping[str, Any]) -> np.ndarray:
