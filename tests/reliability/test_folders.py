@@ -123,6 +123,8 @@ CHANGES = {
     "a time": "update trials set datetime_start = 7",
     "a setting": """update trial_user_attributes set value_json = '{"hidden": "x"}' where key = 'settings'""",
     "a score": "update trial_user_attributes set value_json = '[]' where key = 'score'",
+    "a parameter of the next trial": "insert into trial_params select null, max(trial_id) + 1, 'recipe', 99, "
+    """'{"name": "CategoricalDistribution", "attributes": {"choices": ["standard"]}}' from trials""",
     "a distribution": "update trial_params set distribution_json = '[1]'",
 }
 

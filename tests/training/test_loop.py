@@ -105,6 +105,11 @@ def test_early_stopping_says_why_and_who_won(graph: Graph) -> None:
     assert early.history["loss"] == whole.history["loss"][: early.steps]
 
 
+def test_a_score_that_is_not_a_number_is_divergence(graph: Graph) -> None:
+    with pytest.raises(TrainingError, match="The loss became nan at step 1"):
+        train(graph, Config(model="gcn", metric="roc_auc", lr=1e308, steps=1))
+
+
 @every_recipe
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e9])
 def test_a_diverging_loss_stops_and_keeps_the_best_step(

@@ -150,7 +150,7 @@ def _divergence(training: Training, step: tuple[float, float, float]) -> tuple[s
     """The status and the reason to stop if the losses of this step are not usable, or None."""
     state, config, seed = training.state, training.config, training.seed
     first = state.history[0] if state.history else step
-    losses = step[:1] if math.isnan(step[2]) else step[:2]  # a score is NaN only without validation nodes
+    losses = step[:2] if len(training.inputs.labels) else step[:1]  # without validation nodes, theirs is NaN
     if all(abs(now) < DIVERGED * max(then, 1.0) for now, then in zip(losses, first, strict=False)):
         return None
     what = " or ".join(f"{loss:.3g}" for loss in losses if not math.isfinite(loss)) or f"{max(losses):.3g}"

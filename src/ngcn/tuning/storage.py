@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from traceback import walk_tb
 from typing import Any
 
 from ngcn.errors import ConfigError, RunError
@@ -54,8 +55,7 @@ def open_study(optuna: Any, folder: Path | None, space: Space, graph: Graph) -> 
         raise RunError(f"{folder} is a file; a search needs a folder.")
     if folder.exists() and any(folder.iterdir()) and not (folder / "study.db").is_file():
         raise RunError(f"{folder} holds other files and no search; choose another folder.")
-    everything = Exception  # Optuna raises any, for values that do not belong there
-    with new_files(folder, "study.db", "study.db-journal"), _locked(folder), study_errors(folder, everything):
+    with new_files(folder, "study.db", "study.db-journal"), _locked(folder), study_errors(folder):
         study = optuna.create_study(
             storage=_storage(optuna, folder / "study.db"), study_name="ngcn", load_if_exists=True, **how
         )
@@ -87,23 +87,26 @@ def _check_trials(study: Any, space: Space) -> None:
         space.config(trial.settings)
 
 
-def storage_kinds(optuna: Any) -> tuple[type[Exception], ...]:
-    from sqlalchemy.exc import SQLAlchemyError
-
-    return optuna.exceptions.OptunaError, SQLAlchemyError
-
-
 @contextmanager
-def study_errors(folder: Path | None, *kinds: type[Exception]) -> Iterator[None]:
-    """Turn errors of these kinds into one that names the file of the study, and what SQLite says."""
+def study_errors(folder: Path | None, *, training: bool = False) -> Iterator[None]:
+    """Turn errors into one that names the file of the study, and what SQLite says: for values that do not belong there,
+    Optuna raises any. While ``training``, errors of Optuna only."""
     try:
         yield
     except (RunError, OSError, MemoryError):
         raise
-    except kinds as error:
+    except Exception as error:
+        if folder is None or (training and not _of_optuna(error)):
+            raise
         reason = getattr(error, "orig", None) or getattr(error.__cause__, "orig", None)
         why = f" ({reason})" if reason else ""
         raise RunError(f"{folder}/study.db cannot be used as a study{why}; choose another folder.") from error
+
+
+def _of_optuna(error: Exception) -> bool:
+    """Whether it happened while Optuna was at work, and not a function of this package that Optuna had called."""
+    packages = [frame.f_globals.get("__name__", "").partition(".")[0] for frame, _ in walk_tb(error.__traceback__)]
+    return [name for name in packages if name in ("ngcn", "optuna")][-1:] == ["optuna"]
 
 
 def _storage(optuna: Any, path: Path) -> Any:

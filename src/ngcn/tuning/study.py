@@ -30,7 +30,7 @@ from ngcn.scoring import merit, metric_of
 from ngcn.training import Step, fit
 from ngcn.tuning.figures import write_figures
 from ngcn.tuning.space import Space
-from ngcn.tuning.storage import importance_of, need_optuna, need_starts, open_study, storage_kinds, study_errors
+from ngcn.tuning.storage import importance_of, need_optuna, need_starts, open_study, study_errors
 from ngcn.tuning.trials import STATES, Tuned, trial_of
 
 MINUTES = 10.0  # of a search, unless it is told when to stop
@@ -84,15 +84,14 @@ def tune(
     deadline = None if minutes is None else time.monotonic() + 60 * checks.positive("minutes", minutes)
     path = None if folder is None else Path(folder)
     search = _Search(optuna, open_study(optuna, path, space, graph), space, graph, path, most, on_trial)
-    kinds = storage_kinds(optuna) if path else ()
-    with threads_as_before(), study_errors(path, *kinds), _stopped_by(deadline, path) as check:
+    with threads_as_before(), study_errors(path, training=True), _stopped_by(deadline, path) as check:
         if threads:
             torch.set_num_threads(checks.whole(1)("threads", threads))
         search.run(deadline, check)
-    found = search.so_far()
+        found, importance = search.so_far(), importance_of(optuna, search.study) if path else {}
     if path:
         write_text(path / "config.yaml", found.config.to_yaml())
-        write_figures(found, importance_of(optuna, search.study), path)
+        write_figures(found, importance, path)
     return found
 
 
