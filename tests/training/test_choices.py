@@ -3,11 +3,14 @@ biases."""
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from ngcn import Config, Graph, train
+from ngcn import Config, ConfigError, Graph, train
+from tests.conftest import random_graph
 
 NODES = 600
 THIRDS = [np.arange(NODES) % 3 == third for third in range(3)]
@@ -80,3 +83,11 @@ def test_a_gcn_without_bias_cannot_tell_much_from_little() -> None:
     majority = (labels[graph.test] == 0).mean()
     assert without.test == pytest.approx(majority) == train(graph, Config(**config, recipe="paper")).test
     assert Config(**config).bias and with_bias.test > 0.95 > majority + 0.2
+
+
+@pytest.mark.parametrize("metric", ["roc_auc", "average_precision"])
+def test_a_metric_that_several_labels_leave_undefined_is_an_error(metric: str) -> None:
+    graph = random_graph(multilabel=True)
+    same = np.where(graph.val[:, None], 1.0, graph.labels).astype(np.float32)
+    with pytest.raises(ConfigError, match="needs a class that some validation nodes have"):
+        train(replace(graph, labels=same), Config(model="gcn", metric=metric, steps=2))

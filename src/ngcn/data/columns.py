@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ngcn.data import cells, words
 from ngcn.data.parts import log
-from ngcn.data.table import BadCell, Table
+from ngcn.data.table import BadCells, Table
 from ngcn.errors import DatasetError, Problems
 from ngcn.text import count
 
@@ -234,8 +234,8 @@ def numbers(nodes: Table, columns: Sequence[Column], *, known: bool = False) -> 
     """The cells of columns with numbers as a float32 matrix; NaN for a missing value. ``known`` is for tables that a
     model is used on: no option helps then."""
     matrix = np.empty((len(nodes), len(columns)), np.float32)
-    bad: list[BadCell] = []
-    odd: list[BadCell] = []
+    bad: list[BadCells] = []
+    odd: list[BadCells] = []
     problems = Problems()
     for place, column in enumerate(columns):
         with problems:
@@ -246,12 +246,14 @@ def numbers(nodes: Table, columns: Sequence[Column], *, known: bool = False) -> 
                 )
             matrix[:, place], wrong = nodes.read(column.name, column.kind, column.format)
             few = len(wrong) <= (1 - MOSTLY) * (len(wrong) + np.isfinite(matrix[:, place]).sum())
-            (odd if few else bad).extend(wrong)
+            if wrong:
+                (odd if few else bad).append(wrong)
     if bad:
-        names = list(dict.fromkeys(name for _, name, _ in bad))
-        those = "it" if len(bad) == 1 else "them"
+        names = [of_column.column for of_column in bad]
+        those = "it" if sum(map(len, bad)) == 1 else "them"
+        option = "" if known else f", or train with `ignore={names}`"
         with problems:
-            raise nodes.bad_cells(bad, f"correct {those}{'' if known else f', or train with `ignore={names}`'}.")
+            raise nodes.bad_cells(*bad, remedy=f"correct {those}{option}.")
     problems.check()
     if odd:
         matrix[~np.isfinite(matrix)] = np.nan
@@ -259,12 +261,11 @@ def numbers(nodes: Table, columns: Sequence[Column], *, known: bool = False) -> 
     return matrix
 
 
-def _announce_odd(nodes: Table, odd: Sequence[BadCell], known: bool) -> None:
+def _announce_odd(nodes: Table, odd: Sequence[BadCells], known: bool) -> None:
     """Print the cells that count as missing because almost all others of their columns are of another kind."""
-    for name in dict.fromkeys(name for _, name, _ in odd):
-        of = [(row, what) for row, column, what in odd if column == name]
-        listed = "; ".join(f"row {nodes.row_number(row)}: {what}" for row, what in of[:MOST_LISTED])
-        more = f"; and {len(of) - MOST_LISTED} more" if len(of) > MOST_LISTED else ""
+    for of in odd:
+        name, listed = of.column, "; ".join(f"row {nodes.row_number(row)}: {fault}" for row, fault in of.first)
+        more = f"; and {len(of) - len(of.first)} more" if len(of) > len(of.first) else ""
         are, those = (f"{len(of)} cells count", "them") if len(of) > 1 else ("1 cell counts", "it")
         option = "" if known else f", or train with `one_hot={[name]}` or `ignore={[name]}`"
         log.warning(f"{nodes.at(name)}: {are} as missing ({listed}{more}); correct {those}{option}.")

@@ -76,7 +76,7 @@ def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array | 
     with problems:
         places, unknown = table.places(id_column, ids, nodes.name)
         if unknown:
-            raise table.bad_cells(unknown, NO_NODE)
+            raise table.bad_cells(unknown, remedy=NO_NODE)
     with problems:
         feature_column = table.need("feature")
         if not len(table):

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from ngcn.data.columns import Column, announce, column_facts
 from ngcn.data.feature_columns import NO_NODE, check_one_hot, feature_blocks, plan_columns, sparse_features
 from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way
-from ngcn.data.table import MOST_LISTED, Table, as_integers
+from ngcn.data.table import BadCells, Table, as_integers
 from ngcn.data.table_file import read_table
 from ngcn.errors import DatasetError, Problems
 from ngcn.text import count
@@ -196,14 +196,17 @@ def _node_ids(nodes: Table, column: str, problems: Problems) -> pa.Array | None:
 
 
 def _check_unique(nodes: Table, column: str, ids: pa.Array) -> None:
-    rows = np.flatnonzero(ids.is_valid().to_numpy(zero_copy_only=False))
+    given = ids.is_valid().to_numpy(zero_copy_only=False)
     codes = ids.drop_null().dictionary_encode().indices.to_numpy()
-    first = rows[np.unique(codes, return_index=True)[1][codes]]  # the row where each id occurs first
-    if again := rows[first != rows].tolist():
-        of = dict(zip(rows.tolist(), first.tolist(), strict=True))
-        there = {row: nodes.row_number(of[row]) for row in again[:MOST_LISTED]}
-        bad = [(row, column, f"the id {ids[row].as_py()!r} is in row {there.get(row)} already") for row in again]
-        raise nodes.bad_cells(bad, "ids must differ.")
+    first = np.arange(len(ids))  # the row where each id occurs first
+    first[given] = np.flatnonzero(given)[np.unique(codes, return_index=True)[1][codes]]
+    again = first != np.arange(len(ids))
+    if again.any():
+
+        def fault(row: int) -> str:
+            return f"the id {ids[row].as_py()!r} is in row {nodes.row_number(first[row])} already"
+
+        raise nodes.bad_cells(BadCells.at(column, again, fault), remedy="ids must differ.")
 
 
 def special_columns(
@@ -252,7 +255,7 @@ def _edge_rows(
         ends = end_columns(edges, source, target, known=known)
         (sources, unknown), (targets, more) = (edges.places(end, ids, home) for end in ends)
         if unknown or more:
-            raise edges.bad_cells(unknown + more, NO_NODE)
+            raise edges.bad_cells(unknown, more, remedy=NO_NODE)
     with problems:
         weights = edge_weights(edges, column) if (column := edges.find("weight")) else None
     if problems:
@@ -292,9 +295,8 @@ def edge_weights(edges: Table, column: str) -> np.ndarray:
     """The weights of edges, all above 0."""
     weights = edges.numbers(column, "correct the weight, or remove the edge.")
     if (weights <= 0).any():
-        rows = np.flatnonzero(weights <= 0).tolist()
-        bad = [(row, column, f"the weight {weights[row]:g} is not above 0") for row in rows]
-        raise edges.bad_cells(bad, "correct the weight, or remove the edge.")
+        bad = BadCells.at(column, weights <= 0, lambda row: f"the weight {weights[row]:g} is not above 0")
+        raise edges.bad_cells(bad, remedy="correct the weight, or remove the edge.")
     return weights
 
 
@@ -346,10 +348,12 @@ def split_numbers(nodes: Table, column: str, labelled: np.ndarray) -> np.ndarray
     unknown = pc.and_(texts.is_valid(), place.is_null()).to_numpy(zero_copy_only=False)
     numbers = np.array([*SPLITS.values(), 0], np.uint8)[pc.fill_null(place, len(SPLITS)).to_numpy()]
     unlabelled = (numbers > 0) & ~labelled
-    bad = [(row, column, f"{texts[row].as_py()!r} is not a split") for row in np.flatnonzero(unknown).tolist()]
-    bad += [(row, column, f"a {lower[row].as_py()} node needs a label") for row in np.flatnonzero(unlabelled).tolist()]
-    if bad:
-        raise nodes.bad_cells(bad, "use train, val, test or nothing, and nothing for a node without a label.")
+    if (unknown | unlabelled).any():
+        raise nodes.bad_cells(
+            BadCells.at(column, unknown, lambda row: f"{texts[row].as_py()!r} is not a split"),
+            BadCells.at(column, unlabelled, lambda row: f"a {lower[row].as_py()} node needs a label"),
+            remedy="use train, val, test or nothing, and nothing for a node without a label.",
+        )
     return numbers
 
 
@@ -358,10 +362,11 @@ def _graph_of(nodes: Table, column: str, edges: Table | None, rows: EdgeRows | N
     graph_of = texts.dictionary_encode().indices.to_numpy()
     if edges is None or rows is None:
         return graph_of
-    bad = []
-    for row in np.flatnonzero(graph_of[rows.sources] != graph_of[rows.targets]).tolist():
+
+    def fault(row: int) -> str:
         names = " and ".join(repr(texts[int(end[row])].as_py()) for end in (rows.sources, rows.targets))
-        bad.append((row, rows.ends[0], f"the edge is between the graphs {names}"))
-    if bad:
-        raise edges.bad_cells(bad, "remove such edges.")
+        return f"the edge is between the graphs {names}"
+
+    if bad := BadCells.at(rows.ends[0], graph_of[rows.sources] != graph_of[rows.targets], fault):
+        raise edges.bad_cells(bad, remedy="remove such edges.")
     return graph_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from difflib import get_close_matches
 
 import numpy as np
@@ -19,8 +20,25 @@ from ngcn.text import shorten
 INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"  # as str(int) writes it: 007 is text
 MOST_LISTED = 5  # cells in a message
 NO_ID = "a node id is missing"
-BadCell = tuple[int, str, str]  # the row, from 0; the column; what is wrong
 _NAMELESS = r"|__index_level_\d+__|Unnamed: \d+"  # empty, or the names that pandas uses for a column without a name
+
+
+@dataclass(frozen=True)
+class BadCells:
+    """The cells of a column that cannot be used: how many there are, and the rows (from 0) and faults of the first."""
+
+    column: str
+    count: int
+    first: Sequence[tuple[int, str]]
+
+    @classmethod
+    def at(cls, column: str, which: np.ndarray, fault: Callable[[int], str]) -> BadCells:
+        """Those where ``which`` is true."""
+        rows = np.flatnonzero(which)
+        return cls(column, len(rows), [(row, fault(row)) for row in rows[:MOST_LISTED].tolist()])
+
+    def __len__(self) -> int:
+        return self.count
 
 
 class Table:
@@ -94,8 +112,8 @@ class Table:
         texts = pc.if_else(pc.equal(texts, ""), None, texts)
         if missing and texts.null_count:
             what, _, remedy = missing.partition("; ")
-            rows = np.flatnonzero(texts.is_null().to_numpy(zero_copy_only=False)).tolist()
-            raise self.bad_cells([(row, column, what) for row in rows], remedy)
+            empty = texts.is_null().to_numpy(zero_copy_only=False)
+            raise self.bad_cells(BadCells.at(column, empty, lambda _: what), remedy=remedy)
         return texts
 
     def known(self, column: str) -> pa.Array:
@@ -105,15 +123,18 @@ class Table:
     def ids(self, column: str) -> pa.Array:
         return self.texts(column, f"{NO_ID}; fill it in or remove the row.")
 
-    def places(self, column: str, ids: pa.Array | None, home: str) -> tuple[np.ndarray, list[BadCell]]:
+    def places(self, column: str, ids: pa.Array | None, home: str) -> tuple[np.ndarray, BadCells]:
         """Return the position of each cell in ``ids``, the ids of the nodes in the table ``home``, and the cells that
         have none: missing and unknown ids. If ids cannot be read, they are None, and no cell is unknown."""
         texts = self.texts(column)
         found = pc.index_in(texts, value_set=texts.unique().drop_null() if ids is None else ids)
-        rows = np.flatnonzero(found.is_null().to_numpy(zero_copy_only=False)).tolist()
-        names = [texts[row].as_py() for row in rows]
-        whats = [NO_ID if name is None else f"there is no node {name!r} in {home}" for name in names]
-        return pc.fill_null(found, -1).to_numpy(), [(row, column, what) for row, what in zip(rows, whats, strict=True)]
+
+        def fault(row: int) -> str:
+            name = texts[row].as_py()
+            return NO_ID if name is None else f"there is no node {name!r} in {home}"
+
+        unknown = BadCells.at(column, found.is_null().to_numpy(zero_copy_only=False), fault)
+        return pc.fill_null(found, -1).to_numpy(), unknown
 
     def numbers(self, column: str, remedy: str) -> np.ndarray:
         """Return the cells as finite float32, true as 1. Errors about a cell end with ``remedy``."""
@@ -121,10 +142,10 @@ class Table:
         format = "." if reading is None else reading.format(self.decimal)
         values, bad = self.read(column, "number", format, missing=False)
         if bad:
-            raise self.bad_cells(bad, remedy)
+            raise self.bad_cells(bad, remedy=remedy)
         return values
 
-    def read(self, column: str, kind: str, format: str = "", missing: bool = True) -> tuple[np.ndarray, list[BadCell]]:
+    def read(self, column: str, kind: str, format: str = "", missing: bool = True) -> tuple[np.ndarray, BadCells]:
         """Return the cells as float32, and those that are not of this kind, see :func:`ngcn.data.cells.parse`.
 
         Cells without a value are NaN; unless they may be ``missing``, they are among the bad ones.
@@ -150,19 +171,18 @@ class Table:
             ).to_numpy(zero_copy_only=False)
         if not bad.any():
             self._warn_about_precision(column, single, values)
-        rows = np.flatnonzero(bad).tolist()
-        return single, [(row, column, _complaint(given[row].as_py(), values[row], kind)) for row in rows]
+        return single, BadCells.at(column, bad, lambda row: _complaint(given[row].as_py(), values[row], kind))
 
-    def bad_cells(self, bad: Sequence[BadCell], remedy: str) -> DatasetError:
+    def bad_cells(self, *bad: BadCells, remedy: str) -> DatasetError:
         """Return the error about cells of any columns: the first five of them, and their number."""
-        (row, column, what), *more = sorted(bad, key=lambda cell: cell[0])
-        if not more:
-            return self.error(row, column, f"{what}; {remedy}")
-        first = [
-            f"row {self.row_number(row)}, column {column!r}: {what}" for row, column, what in sorted(bad)[:MOST_LISTED]
-        ]
-        rest = f"; and {len(bad) - MOST_LISTED} more" if len(bad) > MOST_LISTED else ""
-        return DatasetError(f"{self.name} has {len(bad)} bad cells: {'; '.join(first)}{rest}; {remedy}")
+        count = sum(map(len, bad))
+        first = sorted((row, each.column, fault) for each in bad for row, fault in each.first)[:MOST_LISTED]
+        if count == 1:
+            row, column, fault = first[0]
+            return self.error(row, column, f"{fault}; {remedy}")
+        listed = [f"row {self.row_number(row)}, column {column!r}: {fault}" for row, column, fault in first]
+        rest = f"; and {count - MOST_LISTED} more" if count > MOST_LISTED else ""
+        return DatasetError(f"{self.name} has {count} bad cells: {'; '.join(listed)}{rest}; {remedy}")
 
     def cells(self, column: str) -> pa.Array:
         """Return the cells as they are in the file; those of a CSV file are text."""

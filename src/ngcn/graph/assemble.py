@@ -15,7 +15,7 @@ from ngcn import checks
 from ngcn.data.catalog import is_path
 from ngcn.data.columns import Column
 from ngcn.data.files import read
-from ngcn.data.parts import UNKNOWN, Masks, Parts, log
+from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log
 from ngcn.data.splits import draw_graphs, draw_split, hold_out, random_split
 from ngcn.errors import DatasetError, GraphError, Problems
 from ngcn.files import user_path
@@ -89,7 +89,8 @@ def for_training(parts: Parts, split: str | int = "given", seed: int = 0) -> Gra
     if problems := parts.problems:
         with problems, quietly():  # what else is wrong, as far as can be seen
             if parts.labels is not None:
-                for_training(replace(parts, errors=(), training_errors=()), split, seed)
+                features = parts.features or [Block(np.ones((parts.nodes, 1), np.float32))]  # structural ones take long
+                for_training(replace(parts, features=features, errors=(), training_errors=()), split, seed)
         problems.check()
     with _naming(parts):
         _check_lengths(parts)

@@ -164,6 +164,7 @@ class Run:
                     run.seed_folder(seed).mkdir(exist_ok=True)
                     remove_leftovers(run.seed_folder(seed))
                     if run.finished(seed):
+                        run.scores(seed)  # an error before anything is written
                         run.remove_checkpoints(seed)
                 remove_leftovers(run.folder)
                 write_text(run.folder / "config.yaml", config.to_yaml())

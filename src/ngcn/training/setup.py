@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import one_hot
 
 from ngcn.config import STRUCTURE, Config
 from ngcn.engine import Cluster
@@ -113,11 +114,13 @@ def _initial(card: Card, config: Config, seed: int, network: Network | None) -> 
 
 def _check_metric(config: Config, labels: Tensor) -> None:
     """Raise an error for a metric that the validation nodes leave undefined."""
-    ranks = config.metric in ("roc_auc", "average_precision") and labels.ndim == 1
-    if ranks and len(labels) and len(labels.unique()) < 2:
+    if config.metric not in ("roc_auc", "average_precision") or not len(labels):
+        return
+    share = (one_hot(labels) if labels.ndim == 1 else labels).float().mean(dim=0)
+    if not ((share > 0) & (share < 1)).any():
         raise ConfigError(
-            f"{config.metric} needs validation nodes of two classes, and these are of one; choose another metric, "
-            "or another split."
+            f"{config.metric} needs a class that some validation nodes have and others have not; choose another "
+            "metric, or another split."
         )
 
 

@@ -32,7 +32,7 @@ class EdgeTable:
         """The numbers of the nodes at both ends, and the weights."""
         (source, unknown), (target, more) = (ids.places(chunk, end) for end in self.ends)
         if unknown or more:
-            raise chunk.bad_cells(unknown + more, NO_NODE)
+            raise chunk.bad_cells(unknown, more, remedy=NO_NODE)
         return source, target, edge_weights(chunk, self.weight) if self.weight else NO_WEIGHTS
 
 

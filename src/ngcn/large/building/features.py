@@ -248,7 +248,7 @@ def _write_table(
     def read(chunk: Table) -> Entries:
         places, unknown = ids.places(chunk, id_)
         if unknown:
-            raise chunk.bad_cells(unknown, NO_NODE)
+            raise chunk.bad_cells(unknown, remedy=NO_NODE)
         columns = pc.index_in(chunk.texts(feature), value_set=known).to_numpy().astype(np.int64)
         ones = np.ones(len(chunk), np.float32)
         return places, columns, chunk.numbers(value, "correct it or remove the row.") if value else ones

@@ -10,12 +10,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ngcn.data.large_table import LargeTable
-from ngcn.data.table import INTEGER, BadCell, Table, first_true
+from ngcn.data.table import INTEGER, BadCells, Table, first_true
 from ngcn.large.building import kernels
 from ngcn.large.building.work import GrowingArray, Work, append_to
 
 LONGEST = 1000  # characters of an id
-MOST_UNKNOWN = 1000  # ids of a chunk in an error
 CHUNK = 1 << 20  # ids that are converted together
 NO_STARTS = np.empty(0, np.int64)  # of integers
 
@@ -131,8 +130,8 @@ class Ids:
         data: np.ndarray = np.memmap(folder / "ids.bytes", np.uint8, "r")
         return data, np.memmap(folder / "ids.starts", np.int64, "r") if self.longest else NO_STARTS
 
-    def places(self, table: Table, column: str) -> tuple[np.ndarray, list[BadCell]]:
-        """The numbers of the nodes in a column, and the first unknown ids."""
+    def places(self, table: Table, column: str) -> tuple[np.ndarray, BadCells]:
+        """The numbers of the nodes in a column, and the unknown ids."""
         numbers = None if self.longest else integers(table, column)
         if numbers is not None and self.ordered:
             return numbers, self._unknown(table, column, (numbers < 0) | (numbers >= self.nodes))
@@ -151,12 +150,10 @@ class Ids:
         kernels.find_ids(-(-len(table) // kernels.ROWS), (wanted, wanted_starts, *self._arrays, places))
         return places, self._unknown(table, column, places < 0)
 
-    def _unknown(self, table: Table, column: str, which: np.ndarray) -> list[BadCell]:
-        if not which.any():
-            return []
-        texts = table.ids(column)
-        rows = np.flatnonzero(which)[:MOST_UNKNOWN].tolist()
-        return [(row, column, f"there is no node {texts[row].as_py()!r} in {self.home}") for row in rows]
+    def _unknown(self, table: Table, column: str, which: np.ndarray) -> BadCells:
+        return BadCells.at(
+            column, which, lambda row: f"there is no node {table.ids(column)[row].as_py()!r} in {self.home}"
+        )
 
 
 def integers(table: Table, column: str) -> np.ndarray | None:
