@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from conftest import random_graph
 
-from ngcn import DatasetError, Graph, RunError, load_dataset, tune
+from ngcn import DatasetError, Graph, GraphError, RunError, load_dataset, tune
 from ngcn.graph import open_graph, store_graph
 from ngcn.graph import stored as stored_graphs
 from ngcn.json_file import fits
@@ -209,3 +210,8 @@ def test_arrays_that_are_not_numbers(tmp_path: Path) -> None:
     np.savez(tmp_path / "g.npz", labels=np.array([0, 1]), **{**arrays, "adj_data": np.ones(1)})
     with pytest.raises(DatasetError, match="attr_data are not numbers"):
         load_dataset(str(tmp_path / "g.npz"))
+
+
+def test_more_features_than_names_fit_into_memory(graph: Graph) -> None:
+    with pytest.raises(GraphError, match=r"1,000,000,000 features; at most 10,000,000"):
+        Graph(graph.adjacency, sp.csr_array((graph.nodes, 10**9)), graph.labels, graph.train, graph.val, graph.test)

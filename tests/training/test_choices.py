@@ -8,9 +8,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from conftest import random_graph
 
 from ngcn import Config, ConfigError, Graph, train
-from tests.conftest import random_graph
 
 NODES = 600
 THIRDS = [np.arange(NODES) % 3 == third for third in range(3)]

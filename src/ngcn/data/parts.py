@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from ngcn.errors import GraphError, NGCNError, Problems
 
+MOST_FEATURES = 10**7  # each has a name
 UNKNOWN = -1  # the label of a node whose class is unknown
 Masks = tuple[np.ndarray, np.ndarray, np.ndarray]  # training, validation and test nodes
 Matrix = Any  # a numpy array or a scipy sparse array

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.data.cells import MISSING
-from ngcn.data.parts import UNKNOWN, Matrix, Parts, log
+from ngcn.data.parts import MOST_FEATURES, UNKNOWN, Matrix, Parts, log
 from ngcn.errors import DatasetError, GraphError
 from ngcn.text import shown
 
@@ -46,6 +46,8 @@ def feature_matrix(given: Any, nodes: int) -> Matrix:
             raise GraphError(f"The features must be a matrix (nodes x features), but have shape {features.shape}.")
     if features.shape[0] != nodes:
         raise GraphError(f"The features have {features.shape[0]} rows, but the graph has {nodes} nodes.")
+    if features.shape[1] > MOST_FEATURES:
+        raise GraphError(f"There are {features.shape[1]:,} features; at most {MOST_FEATURES:,} can be used.")
     if features.shape[1] == 0:
         raise GraphError("There are no features; use the identity instead: scipy.sparse.eye_array(nodes).")
     values = features.data if sp.issparse(features) else features

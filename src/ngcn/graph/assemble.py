@@ -15,14 +15,14 @@ from ngcn import checks
 from ngcn.data.catalog import is_path
 from ngcn.data.columns import Column
 from ngcn.data.files import read
-from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log
+from ngcn.data.parts import MOST_FEATURES, UNKNOWN, Block, Masks, Parts, log
 from ngcn.data.splits import draw_graphs, draw_split, hold_out, random_split
 from ngcn.errors import DatasetError, GraphError, Problems
 from ngcn.files import user_path
 from ngcn.graph._checks import check_labels, check_training_classes
 from ngcn.graph._features import features_for_model, features_for_training
 from ngcn.graph.graph import Graph
-from ngcn.graph.stored import MOST_FEATURES, StoredGraph, is_stored, open_graph
+from ngcn.graph.stored import StoredGraph, is_stored, open_graph
 
 FEW = 100  # validation nodes; with fewer, a score of about one half has a standard error above 5 points
 

@@ -26,6 +26,7 @@ import scipy.sparse as sp
 
 from ngcn.data.columns import READ_WITH, STORED, Column, columns_from_json, columns_to_json, options_from_json
 from ngcn.data.npz import map_array
+from ngcn.data.parts import MOST_FEATURES
 from ngcn.errors import DatasetError, GraphError
 from ngcn.files import atomic, write_json
 from ngcn.graph.graph import Graph
@@ -37,7 +38,6 @@ META, FORMAT = "meta.json", 1  # the format is raised when older versions of ngc
 CHUNK = 1 << 24  # numbers that are looked at together
 SURROGATES = 0xD800 >> 11  # code points that are no characters
 MOST_NODES = 2**31 - 1  # numbers of nodes are int32
-MOST_FEATURES = 10**7  # each has a name
 SPLITS = ("train", "val", "test")  # 1, 2 and 3 in split.npy
 SCHEMA: Schema = {
     "format": int,

@@ -96,6 +96,7 @@ def _automatic(X: Matrix, config: Config, text: bool) -> str:
     return _bag(X, config)
 
 
+@np.errstate(invalid="ignore")  # infinite features are an error elsewhere
 def _mean_and_deviation(X: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Of each column, over its known values; 0 and 1 for a column that is to stay as it is."""
     unknown = np.isnan(X)

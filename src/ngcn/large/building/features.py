@@ -22,7 +22,7 @@ from ngcn.data.feature_columns import NO_NODE
 from ngcn.data.large_table import LargeTable, Position
 from ngcn.data.node_edge_tables import id_column
 from ngcn.data.npz import map_array
-from ngcn.data.parts import log
+from ngcn.data.parts import MOST_FEATURES, log
 from ngcn.data.table import Table
 from ngcn.engine import Cluster
 from ngcn.errors import DatasetError
@@ -38,7 +38,6 @@ from ngcn.large.rows import Prepared, chunks
 
 SPARSE = ("features_indptr", "features_indices", "features_data", "")
 CHUNK = 1 << 22  # numbers that are copied together
-MOST_FEATURES = 10**7  # each has a name
 Names = dict[str, Any]  # {"names": of the features; or their number, if they have none}
 
 
