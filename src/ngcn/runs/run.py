@@ -160,11 +160,11 @@ class Run:
         try:
             cls._check(run.folder, config, resume)  # again: another process may have used it meanwhile
             with run._undone_on_error():
+                _ = run.references, [run.scores(seed) for seed in run.seeds if run.finished(seed)]  # not damaged
                 for seed in run.seeds:
                     run.seed_folder(seed).mkdir(exist_ok=True)
                     remove_leftovers(run.seed_folder(seed))
                     if run.finished(seed):
-                        run.scores(seed)  # an error before anything is written
                         run.remove_checkpoints(seed)
                 remove_leftovers(run.folder)
                 write_text(run.folder / "config.yaml", config.to_yaml())
