@@ -461,6 +461,13 @@ def test_nan_is_a_missing_value(missing: str, given: bool) -> None:
         clone(SMALL).set_params(missing="zero").fit(X, few)
 
 
+def test_a_tensor_with_a_gradient_is_no_y(crowds, fitted) -> None:
+    X, _, _ = crowds
+    for call in (fitted.score, clone(SMALL).fit):
+        with pytest.raises(TypeError, match="requires grad"):
+            call(X, torch.ones(len(X), requires_grad=True))
+
+
 def test_a_huge_sparse_y_is_an_error_before_memory_is_asked_for(crowds, fitted) -> None:
     X, _, _ = crowds
     huge = sp.csr_array((len(X), 10**9))

@@ -58,7 +58,10 @@ def read_targets(y: Any) -> Targets:
 def dense(y: Any) -> np.ndarray:
     """A y as an array; the memory that a sparse one takes is checked first."""
     if not sp.issparse(y):
-        return np.asarray(y)
+        try:
+            return np.asarray(y)
+        except RuntimeError as error:  # a tensor that requires a gradient
+            raise TypeError(str(error)) from None
     remedy = "it has a column per class, so check its shape"
     check_memory(y.dtype.itemsize * y.shape[0] * y.shape[1], f"y of shape {y.shape}", remedy, GraphError)
     return np.asarray(y.toarray())
