@@ -2,7 +2,10 @@ from dataclasses import fields, replace
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
+import torch
 import yaml
 
 from ngcn import Config, ConfigError
@@ -14,6 +17,14 @@ def write(folder: Path, text: str) -> Path:
     path = folder / "my.yaml"
     path.write_text(text)
     return path
+
+
+@pytest.mark.parametrize("model", ["mixed", "lp"])
+@pytest.mark.parametrize("name", ["settings", "features", "recipe", "device", "model"])
+def test_an_array_in_place_of_a_setting(model: str, name: str) -> None:
+    for odd in (np.array([1, 2]), np.array([["a"]]), pd.DataFrame({"a": [1]}), sp.eye_array(2), torch.ones(2)):
+        with pytest.raises(ConfigError):
+            Config(**{"model": model, name: odd})
 
 
 def test_none_takes_what_the_model_prescribes() -> None:

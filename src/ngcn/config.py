@@ -155,6 +155,9 @@ class Config:
     device: str = _training("cpu", checks.choice(("cpu", "cuda", "mps")), "Where to train: cpu, cuda or mps.")
 
     def __post_init__(self) -> None:
+        for setting in fields(self):  # arrays cannot be compared with a text, and lists can
+            if getattr(value := getattr(self, setting.name), "ndim", 0):
+                vars(self)[setting.name] = value.tolist() if hasattr(value, "tolist") else [value]
         self._choose_model_and_recipe()
         if self.model == CUSTOM and self.powers is None:
             raise ConfigError("A network of your own is passed to train(network=...); model must not name it.")
