@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngcn import Run, explain_node
+from ngcn import Run, RunError, explain_node
 from ngcn.report import gather as gathering
 from ngcn.report.project import project
 from ngcn.report.quality import quality
@@ -141,3 +141,8 @@ def test_the_map_keeps_groups_apart() -> None:
     middles = [points[group == g].mean(axis=0) for g in (0, 1)]
     spread = max(points[group == g].std(axis=0).max() for g in (0, 1))
     assert np.linalg.norm(middles[0] - middles[1]) > 3 * spread
+
+
+def test_there_is_no_map_of_outputs_that_are_not_finite() -> None:
+    with pytest.raises(RunError, match="outputs of the model are not finite"):
+        project(np.full((9, 60), np.nan, np.float32))

@@ -8,6 +8,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ngcn.errors import RunError
 from ngcn.nn import Network
 from ngcn.nn.classifiers import FullyConnected
 
@@ -30,6 +31,11 @@ def project(hidden: np.ndarray) -> np.ndarray:
     from sklearn.manifold import TSNE
 
     nodes, rows = len(hidden), hidden.astype(np.float64)
+    if not np.isfinite(rows).all():
+        raise RunError(
+            "There is no map: outputs of the model are not finite. Its weights or the features are too large; train it "
+            "again."
+        )
     rows -= rows.mean(axis=0)
     if not rows.any():  # all rows are equal
         return np.full((nodes, 2), SIDE // 2)
