@@ -461,6 +461,13 @@ def test_nan_is_a_missing_value(missing: str, given: bool) -> None:
         clone(SMALL).set_params(missing="zero").fit(X, few)
 
 
+def test_an_infinite_y_is_an_error_without_warnings(crowds, fitted) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(ValueError, match="infinity"):
+            fitted.score(crowds[0], np.full((len(crowds[1]), 3), np.inf))
+
+
 def test_a_tensor_with_a_gradient_is_no_y(crowds, fitted) -> None:
     X, _, _ = crowds
     for call in (fitted.score, clone(SMALL).fit):

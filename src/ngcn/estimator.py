@@ -225,7 +225,8 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         elif UNKNOWN not in self.classes_.tolist():
             scored = (y != UNKNOWN).reshape(len(y), -1).any(axis=1)
         weight = None if sample_weight is None else _check_sample_weight(sample_weight, predicted)[scored]
-        return float(accuracy_score(y[scored], predicted[scored], sample_weight=weight))
+        with np.errstate(invalid="ignore"):  # an infinite y is an error
+            return float(accuracy_score(y[scored], predicted[scored], sample_weight=weight))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
