@@ -402,3 +402,11 @@ def test_urls_that_cannot_be_used(wrong, message, tmp_path):
     assert not (tmp_path / "graph").exists()
     with pytest.raises(DatasetError, match="ngcn build s3://bucket/x --out"):
         check_exists("s3://bucket/x")
+
+
+def test_a_class_named_nul(tmp_path):
+    folder = tmp_path / "tables"
+    folder.mkdir()
+    (folder / "edges.csv").write_text("source,target\n0,1\n1,2\n")
+    (folder / "nodes.csv").write_text("id,label\n0,\x00\n1,a\n2,\n")
+    assert set(build(folder, out=tmp_path / "graph").class_names) == {"\x00", "a"}

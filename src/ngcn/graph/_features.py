@@ -115,6 +115,8 @@ def _warn_about_missing(block: Block, name: str) -> None:
 
 def _warn_about_constants(block: Block, name: str) -> None:
     X = block.matrix
+    if 0 in X.shape:
+        return  # an error elsewhere
     if sp.issparse(X):
         low, high = (of(axis=0).toarray().ravel() for of in (X.nanmin, X.nanmax))
     else:

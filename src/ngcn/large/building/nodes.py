@@ -111,7 +111,8 @@ class Labels:
 
     def close(self, work: Work) -> list[str]:
         """Write labels.npy, and return the names of the classes."""
-        names = [str(name) for name in np.sort(as_integers(pa.array(list(self.number), pa.string())))]
+        given = list(self.number)
+        names = [given[i] for i in np.argsort(as_integers(pa.array(given, pa.string())), kind="stable")]
         place = {name: i for i, name in enumerate(names)}
         order = np.array([*(place[name] for name in self.number), UNKNOWN])
         with GrowingArray(work, "labels", *((np.float32, (len(names),)) if self.multilabel else (np.int64,))) as out:
