@@ -97,10 +97,14 @@ class Problems(list[NGCNError]):
         return isinstance(error, NGCNError)
 
     def check(self) -> None:
-        """Raise an error if there is any: itself, or one about all of them."""
+        """Raise an error if there is any."""
+        if self:
+            raise self.error()
+
+    def error(self) -> NGCNError:
+        """The only error, or one about all of them."""
         found = list({str(error): error for error in self}.values())
-        if found:
-            raise found[0] if len(found) == 1 else SeveralProblemsError(found)
+        return found[0] if len(found) == 1 else SeveralProblemsError(found)
 
 
 class ConfigError(NGCNError):

@@ -51,15 +51,12 @@ def read_tables(
                 tables[purpose] = read_table(path)
             elif purpose == "edges":
                 raise DatasetError(f"{nodes} is a table of nodes; a graph needs a table of edges too, with `edges`.")
-    parts = None
     if "nodes" in tables:
         how = {"name": Path(nodes).name.split(".")[0], **how}
         with problems:
             parts = parts_of_tables(tables["nodes"], tables.get("edges"), tables.get("feature_table"), **how)
-    if parts is None:
-        problems.check()
-        raise AssertionError
-    return replace(parts, errors=[*problems, *parts.errors])
+            return replace(parts, errors=[*problems, *parts.errors])
+    raise problems.error()
 
 
 def parts_of_tables(

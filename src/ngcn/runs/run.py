@@ -160,7 +160,8 @@ class Run:
         try:
             cls._check(run.folder, config, resume)  # again: another process may have used it meanwhile
             with run._undone_on_error():
-                _ = run.references, [run.scores(seed) for seed in run.seeds if run.finished(seed)]  # not damaged
+                # Damaged files are found before anything is written
+                _ = run.references, [run.scores(seed) for seed in run.seeds if run.finished(seed)]
                 for seed in run.seeds:
                     run.seed_folder(seed).mkdir(exist_ok=True)
                     remove_leftovers(run.seed_folder(seed))
