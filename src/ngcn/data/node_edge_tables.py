@@ -102,15 +102,7 @@ def parts_of_tables(
     rows = None
     if edges is not None:
         rows = _edge_rows(edges, source, target, ids, nodes.name, problems, known=known)
-    plan: list[Column] = []
-    blocks: list[Block] = []
-    with problems:
-        plan = plan_columns(nodes, list(special.values()), one_hot, text, columns or ())
-        if not known and "label" in special:  # else the labels may be among the columns
-            announce(nodes, [column for column in plan if column.name not in (*one_hot, *text)])
-        blocks += feature_blocks(nodes, plan, known=known)
-        with of_training:
-            check_one_hot(nodes, blocks)
+    plan, blocks = _features_of(nodes, special, one_hot, text, columns, problems, of_training)
     if feature_table is not None:
         with problems:
             column = id_column(feature_table, id and feature_table.find(id), known=known)
@@ -123,8 +115,7 @@ def parts_of_tables(
             masks = _masks(nodes, special["split"], labels.get("labelled", np.ones(len(nodes), bool)))
     with problems:
         graph_of = _graph_of(nodes, special["graph"], edges, rows) if "graph" in special else None
-    options = {"id": id, "source": source, "target": target, "ignore": list(ignore), "multilabel": multilabel}
-    options["label"] = label if label != "label" else None
+    options = {"id": id, "source": source, "target": target, "label": label, "ignore": list(ignore)}
     return Parts(
         adjacency=_adjacency(edges, rows, len(nodes)),
         features=blocks,
@@ -135,11 +126,44 @@ def parts_of_tables(
         node_columns=sum(block.matrix.shape[1] for block in blocks if not block.sparse),
         columns=plan,
         column_facts=partial(column_facts, nodes, plan, special),
-        read_with={option: value for option, value in options.items() if value},
+        read_with=read_with(**options, multilabel=multilabel),
         errors=problems,
         training_errors=of_training,
         **labels,
     )
+
+
+def read_with(**options: Any) -> dict[str, Any]:
+    """The options that other tables of the graph are read with, without those that have their defaults.
+
+    Example:
+        >>> read_with(id="number", label="label", ignore=[])
+        {'id': 'number'}
+    """
+    return {option: value for option, value in options.items() if value and (option, value) != ("label", "label")}
+
+
+def _features_of(
+    nodes: Table,
+    special: dict[str, str],
+    one_hot: Sequence[str],
+    text: Sequence[str],
+    columns: Sequence[Column] | None,
+    problems: Problems,
+    of_training: Problems,
+) -> tuple[list[Column], list[Block]]:
+    """How the columns of nodes are read, and the features in them."""
+    plan: list[Column] = []
+    blocks: list[Block] = []
+    known = columns is not None
+    with problems:
+        plan = plan_columns(nodes, list(special.values()), one_hot, text, columns or ())
+        if not known and "label" in special:  # else the labels may be among the columns
+            announce(nodes, [column for column in plan if column.name not in (*one_hot, *text)])
+        blocks = feature_blocks(nodes, plan, known=known)
+        with of_training:
+            check_one_hot(nodes, blocks)
+    return plan, blocks
 
 
 def _remedy(option: str, known: bool) -> str:

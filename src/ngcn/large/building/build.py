@@ -11,7 +11,7 @@ from ngcn import checks
 from ngcn.data.columns import Column, announce
 from ngcn.data.feature_columns import plan_columns
 from ngcn.data.large_table import LargeTable
-from ngcn.data.node_edge_tables import end_columns, special_columns, warn_about_weights
+from ngcn.data.node_edge_tables import end_columns, read_with, special_columns, warn_about_weights
 from ngcn.data.parts import log
 from ngcn.data.remote import here
 from ngcn.engine import Ray
@@ -142,8 +142,8 @@ def build(
         sizes |= {"edges": written["entries"] // 2, "entries": written["entries"]}
         columns = len(node_table.names(read["values"]))
         names = list(map(str, range(names))) if isinstance(names, int) else names
-        options = how | {"source": source, "target": target, "label": None if label == "label" else label}
-        options = {option: value for option, value in options.items() if value and option != "one_hot"}
+        ends = {"source": source, "target": target}
+        options = read_with(**ends, id=id, label=label, ignore=ignore, multilabel=multilabel)
         write_meta(out, sizes, len(names), read["classes"], names, columns, node_table.plan, options)
         work.clean()
     return open_graph(out)
