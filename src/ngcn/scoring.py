@@ -111,16 +111,25 @@ def _macro_f1(logits: Tensor, labels: Tensor) -> float:
 
 def _roc_auc(logits: Tensor, labels: Tensor) -> float:
     """The mean over classes of the probability that a node of the class is ranked above another."""
-    from scipy.stats import rankdata  # here: it takes half a second to import
-
     p, true = _ranked(logits, labels)
     yes = true.sum(axis=0)
     no = len(true) - yes
     both = (yes > 0) & (no > 0)
     # Class by class: ranks of all of them at once take a GB for a million nodes
-    ranks = [rankdata(p[:, c])[true[:, c]].sum() for c in np.flatnonzero(both)]
+    ranks = [_ranks(p[:, c])[true[:, c]].sum() for c in np.flatnonzero(both)]
     above = np.array(ranks) - (yes * (yes + 1) / 2)[both]
     return float((above / (yes * no)[both]).mean()) if both.any() else float("nan")
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    """From 1 on, ascending; equal values have the mean of theirs. SciPy's takes half a second to import.
+
+    >>> _ranks(np.array([0.5, 0.1, 0.5]))
+    array([2.5, 1. , 2.5])
+    """
+    _, place, times = np.unique(values, return_inverse=True, return_counts=True)
+    ranks: np.ndarray = (np.cumsum(times) - (times - 1) / 2)[place]
+    return ranks
 
 
 def _average_precision(logits: Tensor, labels: Tensor) -> float:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
+from scipy.special import softmax
+from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
+from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import accuracy_score, log_loss
+from sklearn.preprocessing import scale
 
 from ngcn import Config, train
 from ngcn.graph import Graph
 from ngcn.model import Preparation
 from ngcn.training import majority, references, warning_of
-from ngcn.training.references import propagation, reference_scores, regression
+from ngcn.training.references import fit_logistic, propagation, reference_scores, regression
 
 ALWAYS = {"majority": {"val": {"accuracy": 0.8, "loss": 0.5}, "test": {}}}
 REGRESSION = {"regression": {"val": {"accuracy": 0.9, "loss": 0.3}, "test": {}}}
@@ -32,6 +37,17 @@ def test_regression_learns_from_the_features_alone(graph: Graph) -> None:
     assert found is not None and found["test"]["accuracy"] > 0.9
     one_class = easy.with_split(graph.train & (graph.labels == 0), graph.val, graph.test)
     assert regression(one_class, Preparation("none")) is None
+
+
+@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_logistic_regression_is_that_of_scikit_learn(C: float, sparse: bool) -> None:
+    X, y = load_iris(return_X_y=True)
+    X = scale(X)
+    theirs = LogisticRegression(C=C, max_iter=1000, tol=1e-8).fit(X, y)
+    W, b = fit_logistic(sp.csr_array(X) if sparse else X, np.eye(3)[y], C)
+    p = softmax(X @ W + b, axis=1)
+    np.testing.assert_allclose(p, theirs.predict_proba(X), atol=5e-3)
 
 
 @pytest.mark.parametrize(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import nan
 from typing import Any
 
 import numpy as np
 import torch
+from scipy.optimize import minimize
+from scipy.special import log_softmax
 from torch import Tensor
 
 from ngcn.graph import Graph, StoredGraph
@@ -54,27 +57,47 @@ def regression(graph: Graph, preparation: Preparation) -> Scores | None:
     """The scores of logistic regression on the prepared features; None for multi-label, and for a single class."""
     if graph.multilabel or len(np.unique(graph.labels[graph.train])) < 2:
         return None
-    from sklearn.linear_model import LogisticRegression  # here: it takes a second to import
-
     train = np.flatnonzero(graph.train)
     large = isinstance(graph, StoredGraph)  # rows of it are prepared as they are read
     X: Any = Prepared(graph, preparation) if large else preparation(graph.features, graph.adjacency)
     if len(train) > MOST:
         train = np.sort(np.random.default_rng(0).permutation(train)[:MOST])
+    inputs, target = X[train].astype(np.float64), np.eye(graph.classes)[graph.labels[train]]
     found: list[Scores] = []
     for C in STRENGTHS:
-        fitted = LogisticRegression(C=C, max_iter=50, tol=1e-3)
-        fitted.fit(X[train], graph.labels[train])
-
-        def logits(rows: np.ndarray, fitted: LogisticRegression = fitted) -> Tensor:
-            p = np.full((len(rows), graph.classes), 1e-6)
-            p[:, fitted.classes_] = fitted.predict_proba(X[rows]).clip(
-                np.finfo(float).tiny
-            )  # 0 would be an infinite loss
-            return torch.from_numpy(p).log()
-
+        W, b = fit_logistic(inputs, target, C)
+        logits = partial(_linear, X, W, b)
         found.append(_evaluate(graph, logits))
     return max(found, key=lambda scored: scored["val"].get("accuracy", 0.0))
+
+
+def fit_logistic(X: Any, target: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray]:
+    r"""Multinomial logistic regression, as scikit-learn's, which takes a second to import.
+
+    .. math:: \min_{W, b} \; C \sum_i L(x_i W + b, y_i) + \tfrac{1}{2} |W|^2
+
+    Args:
+        X: ``(nodes, features)``, dense or sparse.
+        target: ``(nodes, classes)`` zeros and ones.
+        C: how much the losses count.
+
+    Example:
+        >>> W, b = fit_logistic(np.array([[0.0], [1.0]]), np.eye(2), C=1.0)
+        >>> np.round(W, 2)
+        array([[-0.4,  0.4]])
+    """
+    classes = target.shape[1]
+
+    def loss(values: np.ndarray) -> tuple[float, np.ndarray]:
+        *W, b = values.reshape(-1, classes)
+        log_p = log_softmax(X @ np.array(W) + b, axis=1)
+        error = C * (np.exp(log_p) - target)
+        slope = np.vstack([X.T @ error + W, error.sum(axis=0)])
+        return np.square(W).sum() / 2 - C * (target * log_p).sum(), slope.ravel()
+
+    start = np.zeros((X.shape[1] + 1) * classes)
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 50}).x.reshape(-1, classes)
+    return found[:-1], found[-1]
 
 
 def propagation(graph: Graph) -> Scores | None:
@@ -126,6 +149,10 @@ def warning_of(val: dict[str, float], metric: str, references: dict[str, Scores]
         theirs = score_text(metric, references[best]["val"][metric])
         found.append(f"{what} does better on the validation nodes: {theirs}, against {shown}. {remedy}")
     return " ".join(found)
+
+
+def _linear(X: Any, W: np.ndarray, b: np.ndarray, rows: np.ndarray) -> Tensor:
+    return torch.from_numpy(X[rows] @ W + b)
 
 
 def _evaluate(graph: Graph, logits: Callable[[np.ndarray], Tensor]) -> Scores:
