@@ -134,7 +134,7 @@ def test_evaluate_agrees_with_training_unless_the_weights_changed(ngcn: Ngcn) ->
 def test_predict_writes_every_node(ngcn: Ngcn) -> None:
     ngcn(*QUICK, "--steps", "20")
     result = ngcn("predict", RUN, "--out", "predictions.csv")
-    assert result.exit_code == 0 and "2708 predictions of seed 0 in predictions.csv" in result.stderr
+    assert result.exit_code == 0 and "2,708 predictions of seed 0 in predictions.csv" in result.stderr
     assert "All nodes of cora have labels, so all are predicted." in result.stderr
     graph = load_dataset("cora")
     assert graph.class_names is not None and graph.node_ids is not None

@@ -94,7 +94,7 @@ def predict(
                 size += 0 if coverage is None else float((table["set"].str.count(r"\|") + 1).sum())
     if coverage is not None:
         _note_coverage(size / written, coverage, len(model.network.calibration.conformal))
-    _screen.note(f"{written} predictions of seed {opened.best_seed} in {out}")
+    _screen.note(f"{written:,} predictions of seed {opened.best_seed} in {out}")
 
 
 def check_table(out: Path) -> None:
@@ -117,7 +117,7 @@ def write_unlabelled(run: Run, graph: Graph, out: Path) -> None:
     how = {"nodes": to_predict(graph)}
     with _screen.busy("Predicting") as say:
         written = sum(map(len, _tables(run.model(), graph, out, how, say)))
-    _screen.note(f"{written} predictions of seed {run.best_seed} in {out}")
+    _screen.note(f"{written:,} predictions of seed {run.best_seed} in {out}")
 
 
 def _tables(

@@ -9,7 +9,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-MISSING = ("", "na", "n/a", "n.a.", "#n/a", "nan", "nat", "null", "none", "nil", "-", "--", "?")  # in any case
+MISSING = (  # in any case
+    *("", "na", "n/a", "n.a.", "nan", "nat", "null", "none", "nil", "<na>", "(null)", "-", "--", "?"),
+    *("missing", "not available", "n.d.", "n/d", "k.a.", "k. a."),
+    *("#n/a", "#value!", "#ref!", "#div/0!", "#num!", "#name?", "#null!"),  # errors of spreadsheets
+)
 BOOLEANS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"))
 DECIMALS = (".", ",")  # a format of numbers is one of them and a unit, such as ",%"
 DATES = ("ymd", "dmy", "mdy", "dby", "bdy")  # the order of year, month, day; b is the name of a month

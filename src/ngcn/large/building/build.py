@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import nullcontext
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -94,50 +95,38 @@ def build(
     work = Work(out, on_progress)
     if out.is_dir() and not work.folder.exists() and not is_stored(out) and any(out.iterdir()):
         raise DatasetError(f"{out} holds other files; use another folder.")
-    edges, nodes = here(edges, work.folder / "edges"), here(nodes, work.folder / "nodes")
-    features, feature_table = here(features, work.folder / "features"), here(feature_table, work.folder / "table")
-    if nodes is None:
-        found = tables_in(edges)
-        edges, nodes = found["edges"], found["nodes"]
-        features = found.get("features") if features is None else features
-        feature_table = found.get("feature_table") if feature_table is None else feature_table
-    edge_files, node_files = LargeTable(edges), LargeTable(nodes)
+    sources = Sources.of(edges, nodes, features, feature_table, copies=work.folder)
     how = {"id": id, "label": label, "one_hot": one_hot, "ignore": ignore, "multilabel": multilabel}
-    of_nodes = digest(__version__, of_files(node_files.files), how)
-    of_edges = digest(of_nodes, of_files(edge_files.files), source, target)
-    feature_file = None if features is None else checks.file_path("features", features)
-    feature_files = None if feature_table is None else LargeTable(feature_table)
-    of_features = ([feature_file] if feature_file else []) + (feature_files.files if feature_files else [])
-    whole = digest(of_edges, half, of_files(of_features))
+    of_nodes = digest(__version__, of_files(sources.nodes.files), how)  # what the stages depend on
+    of_edges = digest(of_nodes, of_files(sources.edges.files), source, target)
+    of_graph = digest(of_edges, half, of_files(sources.of_features))
     if is_stored(out):
-        if _built_from(out) == whole:
-            work.clean()
-            return open_graph(out)
-        raise DatasetError(f"{out} holds a graph that was built from something else; delete it, or use another folder.")
+        if _built_from(out) != of_graph:
+            raise DatasetError(
+                f"{out} holds a graph that was built from something else; delete it, or use another folder."
+            )
+        work.clean()
+        return open_graph(out)
     problems = Problems()
     with problems:
-        node_table = _node_table(node_files, how)
+        node_table = _node_table(sources.nodes, how)
     with problems:
-        edge_table = _edge_table(edge_files, source, target)
+        edge_table = _edge_table(sources.edges, source, target)
     problems.check()
-    tables = [*node_files.files, *edge_files.files, *(feature_files.files if feature_files else [])]
-    with work.locked(), engine.connected(work.folder, *tables) if engine else nullcontext() as cluster:
+    connected = engine.connected(work.folder, *sources.tables) if engine else nullcontext()
+    with work.locked(), connected as cluster:
         work.check_space(_space(edge_table, node_table, half))
         read = work.stage("nodes", of_nodes, lambda: read_nodes(node_table, work))
-        ids = Ids(work, **read["ids"], home=str(node_files.files[0]))
+        ids = Ids(work, **read["ids"], home=str(sources.nodes.files[0]))
         if ids.nodes > MOST_NODES:
             raise DatasetError(f"{ids.home} has {ids.nodes:,} nodes; a graph may have {MOST_NODES:,}.")
-        work.stage("ids", of_nodes, lambda: ids.write(node_files, node_table.special["id"]))
+        work.stage("ids", of_nodes, lambda: ids.write(sources.nodes, node_table.special["id"]))
         written = write_adjacency(edge_table, ids, bytes_, of_edges, work, cluster)
-        if edge_table.weight and written["rows"]:
-            warn_about_weights(str(edge_files.files[0]), written["weight"] / written["rows"])
-        if repeated := written["rows"] - written["entries"] // 2:
-            rows = f"{repeated:,} of {written['rows']:,} rows"
-            log.warning(f"{edge_files.files[0]}: {rows} repeat an edge, in either direction, or join a node to itself.")
-        given = Features(node_table, read["values"], feature_file, feature_files, half, cluster)
-        names = work.stage("features", whole, lambda: given.write(ids, bytes_, whole, work))["names"]
+        _warn_about_edges(edge_table, written)
+        given = Features(node_table, read["values"], sources.features, sources.feature_table, half, cluster)
+        names = work.stage("features", of_graph, lambda: given.write(ids, bytes_, of_graph, work))["names"]
         work.finish()
-        write_json(out / BUILT, {"inputs": whole})
+        write_json(out / BUILT, {"inputs": of_graph})
         sizes = {"name": name or out.resolve().name, "nodes": ids.nodes, "weighted": edge_table.weight is not None}
         sizes |= {"edges": written["entries"] // 2, "entries": written["entries"]}
         columns = len(node_table.names(read["values"]))
@@ -147,6 +136,48 @@ def build(
         write_meta(out, sizes, len(names), read["classes"], names, columns, node_table.plan, options)
         work.clean()
     return open_graph(out)
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The files that a graph is built from.
+
+    Attributes:
+        edges, nodes: the tables.
+        features, feature_table: features that are not columns of the table of nodes, see :func:`build`.
+    """
+
+    edges: LargeTable
+    nodes: LargeTable
+    features: Path | None
+    feature_table: LargeTable | None
+
+    @classmethod
+    def of(cls, edges: Any, nodes: Any, features: Any, feature_table: Any, copies: Path) -> Sources:
+        """Those that the arguments of :func:`build` name. URLs are copied into a folder."""
+        edges, nodes = here(edges, copies / "edges"), here(nodes, copies / "nodes")
+        features, feature_table = here(features, copies / "features"), here(feature_table, copies / "table")
+        if nodes is None:
+            found = tables_in(edges)
+            edges, nodes = found["edges"], found["nodes"]
+            features = found.get("features") if features is None else features
+            feature_table = found.get("feature_table") if feature_table is None else feature_table
+        return cls(
+            LargeTable(edges),
+            LargeTable(nodes),
+            None if features is None else checks.file_path("features", features),
+            None if feature_table is None else LargeTable(feature_table),
+        )
+
+    @property
+    def of_features(self) -> list[Path]:
+        files = [self.features] if self.features else []
+        return files + (self.feature_table.files if self.feature_table else [])
+
+    @property
+    def tables(self) -> list[Path]:
+        """What the machines of a cluster read."""
+        return [*self.nodes.files, *self.edges.files, *(self.feature_table.files if self.feature_table else [])]
 
 
 def tables_in(folder: Any) -> dict[str, Path]:
@@ -196,6 +227,15 @@ def _edge_table(table: LargeTable, source: str | None, target: str | None) -> Ed
     if not len(head):
         log.warning(f"{head.name} has no edges, so no node has a neighbour.")
     return EdgeTable(table, ends, weight)
+
+
+def _warn_about_edges(edges: EdgeTable, written: dict[str, Any]) -> None:
+    file, rows = edges.table.files[0], written["rows"]
+    if edges.weight and rows:
+        warn_about_weights(str(file), written["weight"] / rows)
+    if repeated := rows - written["entries"] // 2:
+        many = f"{repeated:,} of {rows:,} rows"
+        log.warning(f"{file}: {many} repeat an edge, in either direction, or join a node to itself.")
 
 
 def _space(edges: EdgeTable, nodes: NodeTable, half: bool) -> int:
