@@ -8,7 +8,7 @@ from training.test_sampled_training import SMALL, communities
 
 from ngcn import Config, Ray
 from ngcn.graph import store_graph
-from ngcn.training import fit
+from ngcn.training import fit, spread
 
 CONFIG = Config(model="mixed", steps=6, dropout=0.2, patience=None, **SMALL)
 
@@ -16,6 +16,11 @@ CONFIG = Config(model="mixed", steps=6, dropout=0.2, patience=None, **SMALL)
 @pytest.fixture(scope="module")
 def graph(tmp_path_factory):
     return store_graph(communities(), tmp_path_factory.mktemp("graphs") / "graph")
+
+
+@pytest.fixture(autouse=True)
+def several_parts(monkeypatch):
+    monkeypatch.setattr(spread, "PART", 3)
 
 
 def test_training_does_not_depend_on_the_number_of_workers(cluster, graph):
