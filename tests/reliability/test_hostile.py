@@ -274,6 +274,21 @@ def test_bombs(tmp_path: Path) -> None:
         load_dataset(str(tmp_path / "g.npz"))
 
 
+def test_a_matrix_with_a_negative_number_of_entries(tmp_path: Path) -> None:
+    indptr = np.array([0, 2, -1], np.int8)
+    matrix = {"data": np.ones(2, np.float32), "indices": np.array([0, 1]), "indptr": indptr, "shape": np.array([2, 2])}
+    eye = {"data": np.ones(2), "indices": np.array([1, 0]), "indptr": np.array([0, 1, 2]), "shape": np.array([2, 2])}
+    arrays = {f"{name}_{part}": of[part] for name, of in (("attr", matrix), ("adj", eye)) for part in of}
+    np.savez(tmp_path / "g.npz", labels=np.array([0, 1]), **arrays)
+    with pytest.raises(DatasetError, match="do not ascend"):
+        load_dataset(str(tmp_path / "g.npz"))
+    wrong = sp.csr_array((np.ones(2), [0, 1], indptr), shape=(2, 2))
+    with pytest.raises(DatasetError, match="do not ascend"):
+        Graph.from_scipy(sp.eye_array(2, format="csr"), wrong, [0, 1])
+    with pytest.raises(GraphError, match="do not ascend"):
+        Graph(wrong, np.eye(2), [0, 1], *np.ones((3, 2), bool))
+
+
 def test_blank_rows_cost_no_memory(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_bytes(b"id,label\n" + b"\n" * 3_000_000 + b"a,x\n")
     (tmp_path / "edges.csv").write_text("source,target\n")

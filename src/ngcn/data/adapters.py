@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ngcn.data.feature_columns import dense_features
 from ngcn.data.node_edge_tables import parts_of_tables
-from ngcn.data.parts import Block, Parts, first_masks, number_classes, one_way
+from ngcn.data.parts import Block, Parts, check_csr, first_masks, number_classes, one_way
 from ngcn.data.table import Table, check_unique
 from ngcn.errors import DatasetError
 from ngcn.files import gunzip, read_bytes
@@ -113,8 +113,10 @@ def from_pyg(data: Any, *, name: str = "graph") -> Parts:
 
 def _checked(matrix: Any) -> sp.csr_array:
     try:
+        if hasattr(matrix, "indptr"):
+            check_csr(matrix)  # before it is converted
         matrix = sp.csr_array(matrix)
-        matrix.check_format(full_check=True)
+        check_csr(matrix)
     except (TypeError, ValueError) as error:
         raise DatasetError(f"This is not a valid sparse matrix: {error}.") from None
     return matrix

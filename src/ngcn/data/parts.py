@@ -128,3 +128,19 @@ def both_ways(sources: np.ndarray, targets: np.ndarray, nodes: int) -> sp.csr_ar
     adjacency = adjacency + adjacency.T
     adjacency.data[:] = 1
     return adjacency
+
+
+def check_csr(matrix: Any) -> None:
+    """Raise a ValueError if the arrays of a CSR or CSC matrix do not fit together; using it could crash.
+
+    SciPy's own check takes a matrix with a negative number of entries for one without any.
+
+    Example:
+        >>> check_csr(sp.csr_array((np.ones(2), [0, 1], [0, 2, -1]), shape=(2, 2)))
+        Traceback (most recent call last):
+        ...
+        ValueError: its rows do not ascend in indptr
+    """
+    matrix.check_format(full_check=True)
+    if (np.diff(matrix.indptr) < 0).any():
+        raise ValueError("its rows do not ascend in indptr")

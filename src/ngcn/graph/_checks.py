@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.data.cells import MISSING
-from ngcn.data.parts import MOST_FEATURES, UNKNOWN, Matrix, Parts, log
+from ngcn.data.parts import MOST_FEATURES, UNKNOWN, Matrix, Parts, check_csr, log
 from ngcn.errors import DatasetError, GraphError
 from ngcn.text import shown
 
@@ -212,13 +212,13 @@ def _csr(given: Any, out_of_range: str) -> sp.csr_array:
         if hasattr(given, "check_format"):  # csr, csc, bsr
             if any(getattr(given, part).dtype.kind != "i" for part in ("indptr", "indices")):
                 raise ValueError("its indices are not integers")
-            given.check_format(full_check=True)
+            check_csr(given)
         elif given.format == "coo":
             given = sp.coo_array((given.data, (given.row, given.col)), shape=given.shape)  # checks them
             if len(given.data) != len(given.row):
                 raise ValueError("its arrays differ in length")
         matrix = sp.csr_array(given, dtype=np.float32, copy=True)
-        matrix.check_format(full_check=True)
+        check_csr(matrix)
     except (ValueError, TypeError, IndexError, AttributeError) as error:
         raise GraphError(f"A sparse matrix is inconsistent: {str(error).rstrip('.')}; make it anew.") from None
     return matrix

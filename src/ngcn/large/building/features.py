@@ -172,6 +172,8 @@ def _write_sparse(path: Path, nodes: int, work: Work) -> Names:
             before = indptr.read(1)
             for at in range(0, nodes, rows):
                 starts = np.concatenate([before, indptr.read(min(rows, nodes - at))]).astype(np.int64)
+                if (np.diff(starts) < 0).any():
+                    raise ValueError("its rows do not ascend in indptr")
                 entries = int(starts[-1] - starts[0])
                 arrays = data.read(entries), indices.read(entries), starts - starts[0]
                 some = sp.csr_array(arrays, shape=(len(starts) - 1, shape[1]), dtype=np.float32)
