@@ -146,6 +146,8 @@ def test_a_damaged_search(search: Path, tmp_path: Path, change: str) -> None:
 def test_numbers_that_are_too_large_for_features(graph: Graph) -> None:
     with pytest.raises(ValueError, match="must be a matrix of numbers"):
         Graph(graph.adjacency, [[10**5000]], graph.labels, graph.train, graph.val, graph.test)  # type: ignore[arg-type]
+    with pytest.raises(DatasetError, match="must be matrices of numbers"):
+        Graph.from_scipy(graph.adjacency, [[10**5000]], graph.labels)
 
 
 SCHEMA = {"a": int, "b?": float | None, "c?": [{"d": str}], "e?": ({"x", "y"}, list[int])}

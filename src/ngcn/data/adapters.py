@@ -75,7 +75,12 @@ def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: 
     try:
         blocks = [Block(_checked(features), names)] if sp.issparse(features) else dense_features(features, names)
         labels = labels.toarray() if sp.issparse(labels) else None if labels is None else np.asarray(labels)
-    except (TypeError, ValueError, RuntimeError) as error:  # RuntimeError: of a tensor that requires a gradient
+    except (
+        TypeError,
+        ValueError,
+        OverflowError,
+        RuntimeError,
+    ) as error:  # RuntimeError: of a tensor that requires a gradient
         raise DatasetError(f"The features and labels must be matrices of numbers: {error}.") from None
     if labels is not None and labels.dtype.kind in "OUS":
         labels, how["class_names"] = number_classes(labels)
@@ -97,7 +102,7 @@ def from_pyg(data: Any, *, name: str = "graph") -> Parts:
     sources, targets = array(data.edge_index)
     try:
         adjacency = one_way(sources, targets, nodes, None if weights is None else weights.reshape(-1))
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise DatasetError(f"The edge_index of the PyG data does not fit its {nodes} nodes: {error}.") from None
     if labels is not None and labels.shape[1:] == (1,):
         labels = labels[:, 0]
@@ -117,7 +122,7 @@ def _checked(matrix: Any) -> sp.csr_array:
             check_csr(matrix)  # before it is converted
         matrix = sp.csr_array(matrix)
         check_csr(matrix)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise DatasetError(f"This is not a valid sparse matrix: {error}.") from None
     return matrix
 

@@ -51,7 +51,7 @@ class Neighbours:
         self.nodes, self.neighbours = int(X.shape[0]), int(given)
         try:
             self.index = NearestNeighbors(metric=metric).fit(X)
-        except (TypeError, ValueError) as error:  # an unknown metric, NaN, complex numbers
+        except (TypeError, ValueError, OverflowError) as error:  # an unknown metric, NaN, complex numbers
             raise GraphError(f"The nearest neighbours cannot be found: {error}") from None
 
     def graph(self) -> sp.csr_array:
