@@ -39,6 +39,7 @@ FEW, ENOUGH = 10, 20  # training nodes per class: h is 1 up to the first, and fa
 
 class Consistency(Standard):
     reads_unlabelled = True
+    corrects_priors = True
 
     def check(self, network: Network) -> None:
         if not network.classifier.mixes_classes:
