@@ -122,6 +122,7 @@ CHANGES = {
     "a number": "update trials set number = '[]'",
     "a state": "update trials set state = 4611686018427387904",
     "a time": "update trials set datetime_start = 7",
+    "a sign of life": "update trial_heartbeats set heartbeat = 'x'",
     "a setting": """update trial_user_attributes set value_json = '{"hidden": "x"}' where key = 'settings'""",
     "a score": "update trial_user_attributes set value_json = '[]' where key = 'score'",
     "a parameter of the next trial": "insert into trial_params select null, max(trial_id) + 1, 'recipe', 99, "

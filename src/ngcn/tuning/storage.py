@@ -5,9 +5,11 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import sqlite3
 import warnings
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
+from datetime import datetime
 from pathlib import Path
 from traceback import walk_tb
 from typing import Any
@@ -65,6 +67,7 @@ def open_study(optuna: Any, folder: Path | None, space: Space, graph: Graph) -> 
                 what = "another graph" if name == "graph" else f"{name} = {stored.get(name)!r}, not {about.get(name)!r}"
                 raise RunError(f"{folder} holds a search with {what}; repeat its settings, or choose another folder.")
         _check_trials(study, space)
+        _check_signs_of_life(folder / "study.db")
         study.set_user_attr("about", about)
         study.sampler = optuna.samplers.TPESampler(seed=(space.base.seed + len(study.trials)) % 2**32)
         need_starts(study, space)
@@ -85,6 +88,13 @@ def _check_trials(study: Any, space: Space) -> None:
         if not fits(trial._asdict(), TRIAL):
             raise ValueError(f"trial {trial.number} has values of other types")
         space.config(trial.settings)
+
+
+def _check_signs_of_life(path: Path) -> None:
+    """Read the times at which trials were alive: a thread of Optuna does so, whose errors nobody catches."""
+    with closing(sqlite3.connect(path)) as database, suppress(sqlite3.OperationalError):  # the table of this version
+        for (time,) in database.execute("SELECT heartbeat FROM trial_heartbeats").fetchall():
+            datetime.fromisoformat(time)
 
 
 @contextmanager
