@@ -116,6 +116,8 @@ def test_text_labels_with_and_without_unlabelled(crowds) -> None:
     for kind in (str, object):
         with pytest.warns(UserWarning, match="The text '-1' in y is read as a class"):
             assert "-1" in clone(SMALL).fit(X, np.where(few >= 0, names, "-1").astype(kind)).classes_
+    with pytest.warns(UserWarning, match="The text '' in y is read as a class"):
+        clone(SMALL).fit(X, np.where(few >= 0, names, ""))
 
 
 def test_minus_one_and_one_alone_are_two_classes(crowds) -> None:
@@ -435,6 +437,11 @@ def test_invalid_weights_raise_an_error(rare) -> None:
     X, y = rare[:2]
     with pytest.raises(ValueError, match=r"sample_weight\.shape"):
         clone(SMALL).fit(X, y, sample_weight=np.ones(3))
+    learning = torch.ones(len(y), requires_grad=True)
+    with pytest.raises(TypeError, match="requires grad"):
+        clone(SMALL).fit(X, y, sample_weight=learning)
+    with pytest.raises(TypeError, match="requires grad"):
+        clone(SMALL).set_params(steps=1).fit(X, y).score(X, y, learning)
     with pytest.raises(ValueError, match="class_weight"):
         clone(SMALL).set_params(class_weight="equal").fit(X, y)
 

@@ -32,12 +32,13 @@ def read_targets(y: Any) -> Targets:
         return _read_matrix(y)
     y = column_or_1d(y, warn=True)
     known = np.asarray(y != UNKNOWN, dtype=bool)
-    if y.dtype.kind in "USO" and "-1" in y.tolist():
-        warnings.warn(
-            "The text '-1' in y is read as a class. For unlabelled nodes use the number -1 in an object array, "
-            "such as np.where(known, y.astype(object), -1).",
-            stacklevel=3,
-        )
+    for text in ("-1", "") if y.dtype.kind in "USO" else ():
+        if text in y.tolist():
+            warnings.warn(
+                f"The text {text!r} in y is read as a class. For unlabelled nodes use the number -1 in an object array, "
+                f"such as np.where(y == {text!r}, -1, y.astype(object)).",
+                stacklevel=3,
+            )
     if not known.any():
         raise GraphError("y has no labels, only -1 for unlabelled; label nodes of at least two classes.")
     with warnings.catch_warnings():

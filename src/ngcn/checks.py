@@ -93,8 +93,9 @@ def number(range_: str, fits: Callable[[float], bool] = lambda x: x == x) -> Che
     text, so text is accepted."""
 
     def check(name: str, value: Any) -> float:
+        wrong = isinstance(value, bool) or getattr(value, "requires_grad", False)  # a tensor that torch warns about
         try:
-            number = float("nan" if isinstance(value, bool) else value)
+            number = float("nan" if wrong else value)
         except (TypeError, ValueError, OverflowError):
             number = float("nan")
         if not (fits(number) and abs(number) < float("inf")):

@@ -224,7 +224,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
             scored = X.test
         elif UNKNOWN not in self.classes_.tolist():
             scored = (y != UNKNOWN).reshape(len(y), -1).any(axis=1)
-        weight = None if sample_weight is None else _check_sample_weight(sample_weight, predicted)[scored]
+        weight = None if sample_weight is None else _check_sample_weight(dense(sample_weight), predicted)[scored]
         with np.errstate(invalid="ignore"):  # an infinite y is an error
             return float(accuracy_score(y[scored], predicted[scored], sample_weight=weight))
 
@@ -246,7 +246,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         """How much each node counts in training; None if all count the same."""
         if self.class_weight is None and sample_weight is None:
             return None
-        given = np.ones(graph.nodes) if sample_weight is None else sample_weight
+        given = np.ones(graph.nodes) if sample_weight is None else dense(sample_weight)
         weights = _check_sample_weight(given, graph.features, copy=True)
         if self.class_weight is not None:
             known = graph.labels[labelled]

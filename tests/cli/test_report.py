@@ -51,6 +51,6 @@ def test_gcn_kipf_is_a_network_like_any_other(ngcn: Ngcn, monkeypatch: pytest.Mo
     text = Path("run/report.html").read_text()
     assert "<title>GCN, recipe kipf on cora</title>" in text and '"recipe":"kipf"' in text
     assert "Node 1708: " in ngcn("explain", "run", "--node", "1708").stdout
-    assert ngcn("export", "run", "--format", "torch").exit_code == 0 and Path("run/torch/model.pt").exists()
+    assert ngcn("export", "run").exit_code == 0 and Path("run/torch/model.pt").exists()
     assert ngcn("evaluate", "run").exit_code == 0
     assert ngcn("predict", "run", "--out", "predictions.csv").exit_code == 0

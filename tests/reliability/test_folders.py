@@ -13,9 +13,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+import torch
 from conftest import random_graph
 
-from ngcn import DatasetError, Graph, GraphError, RunError, load_dataset, tune
+from ngcn import Config, ConfigError, DatasetError, Graph, GraphError, RunError, load_dataset, tune
 from ngcn.graph import open_graph, store_graph
 from ngcn.graph import stored as stored_graphs
 from ngcn.json_file import fits
@@ -218,3 +219,9 @@ def test_arrays_that_are_not_numbers(tmp_path: Path) -> None:
 def test_more_features_than_names_fit_into_memory(graph: Graph) -> None:
     with pytest.raises(GraphError, match=r"1,000,000,000 features; at most 10,000,000"):
         Graph(graph.adjacency, sp.csr_array((graph.nodes, 10**9)), graph.labels, graph.train, graph.val, graph.test)
+
+
+@pytest.mark.filterwarnings("error")
+def test_a_tensor_with_a_gradient_is_no_number() -> None:
+    with pytest.raises(ConfigError, match="lr must be a number"):
+        Config(lr=torch.ones(1, requires_grad=True))  # type: ignore[arg-type]

@@ -117,7 +117,7 @@ def test_patience_counts_steps_without_a_better_score_or_a_lower_loss() -> None:
     rows = [(1.0, 0.5), (1.0, 0.6), (1.0, 0.6), (0.9, 0.6), (0.9, 0.6), (0.95, 0.5)]
     told = stops(BestSteps(2, "accuracy"), *rows)
     assert told[:5] == [""] * 5
-    assert told[5] == "Stopped early at step 6: no better validation score or loss in 2 steps."
+    assert told[5] == "Stopped early at step 6: all towers together have no better validation score or loss in 2 steps."
     assert stops(BestSteps(None, "accuracy"), *rows) == [""] * 6
     assert stops(BestSteps(1, "accuracy"), *[(np.nan, np.nan)] * 9) == [""] * 9  # no validation nodes
 
@@ -232,10 +232,14 @@ def test_early_stopping_counts_from_the_last_improvement(graph: Graph, config: C
     config = replace(config, steps=400, patience=8, lr=0.2)
     early = train(graph, config)
     assert early.status == "early" and early.steps < 300
-    assert early.stopped == f"Stopped early at step {early.steps}: no better validation score or loss in 8 steps."
+    whole = config.recipe == "standard"
+    what = "no better" if whole else "all towers together have no better"
+    assert early.stopped == f"Stopped early at step {early.steps}: {what} validation score or loss in 8 steps."
     longer = train(graph, replace(config, patience=400, steps=early.steps + 1))
     assert longer.status == "complete" and longer.history["loss"][:-1] == early.history["loss"]
-    again = stops(BestSteps(8, "accuracy"), *zip(early.history["val_loss"], early.history["val"], strict=True))
+    again = stops(
+        BestSteps(8, "accuracy", whole=whole), *zip(early.history["val_loss"], early.history["val"], strict=True)
+    )
     assert again == [""] * (early.steps - 1) + [early.stopped]
 
 

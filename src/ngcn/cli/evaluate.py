@@ -12,12 +12,13 @@ from rich.table import Table
 from ngcn.cli import _screen
 from ngcn.cli._engine import AddressOption, EngineOption, WorkersOption, engine_of, executor_of
 from ngcn.cli._errors import check_run
-from ngcn.config import Config
 from ngcn.data.catalog import check_exists
 from ngcn.errors import ConfigError, GraphError, RunError
 from ngcn.text import METRICS, count, score_text
 
 if TYPE_CHECKING:
+    import numpy as np
+
     from ngcn.graph import Graph
     from ngcn.runs import Run
 
@@ -71,13 +72,12 @@ def _evaluate_new(run: Run, graph: Graph, path: str, console: _screen.Console) -
     """The scores of every seed on another graph."""
     if not graph.test.any():
         raise GraphError(f"No node of {path} has a label known to {run.folder}, so there are no scores to compute.")
-    if Config(dataset=path).dataset == run.config.dataset:
-        _screen.note(
-            f"{run.folder} was trained on {graph.name}, so these scores include its training nodes. "
-            f"`ngcn evaluate {run.folder}` scores the test nodes only."
-        )
-    elif trained := _training_nodes(run, graph):
-        _screen.note(f"{count(trained, 'node')} of {path} are training nodes of {run.folder}.")
+    if (trained := _training_nodes(run, graph)).any():
+        graph = graph.with_split(trained, graph.val, graph.test & ~trained)
+        what = f"{count(int(trained.sum()), 'labelled node')} of {path} trained {run.folder}"
+        if not graph.test.any():
+            raise GraphError(f"{what}: no other is left to compute scores of.")
+        _screen.note(f"{what}, and are left out.")
     table = Table("Seed", "Score", f"{graph.name}: {graph.test.sum()} labelled nodes")
     for seed in run.seeds:
         for name, value in run.model(seed).evaluate(graph, "test")["test"].items():
@@ -119,18 +119,20 @@ def _same(found: dict[str, float], stored: dict[str, float]) -> bool:
     )
 
 
-def _training_nodes(run: Run, graph: Graph) -> int:
-    """The number of nodes with the id and the features of a training node of the run."""
+def _training_nodes(run: Run, graph: Graph) -> np.ndarray:
+    """A mask of the nodes with the id and the features of a training node of the run."""
     import numpy as np
     import scipy.sparse as sp
 
+    trained = np.zeros(graph.nodes, bool)
     try:
         own = run.graph()
     except RunError:  # the graph has changed or is missing
-        return 0
+        return trained
     _, here, there = np.intersect1d(graph.node_ids, own.node_ids, return_indices=True)
-    trained = graph.test[here] & own.train[there]
-    ours, theirs = sp.csr_array(graph.features)[here[trained]], sp.csr_array(own.features)[there[trained]]
-    differ = abs(ours - theirs)
+    both = graph.test[here] & own.train[there]
+    here, there = here[both], there[both]
+    differ = abs(sp.csr_array(graph.features)[here] - sp.csr_array(own.features)[there])
     differ.data = np.nan_to_num(differ.data)  # a value that is missing in one of them may be that of the other
-    return int((differ.sum(axis=1) == 0).sum())
+    trained[here[np.asarray(differ.sum(axis=1)).ravel() == 0]] = True
+    return trained

@@ -106,8 +106,8 @@ def _show_neighbours(why: Explanation, console: _screen.Console) -> None:
         console.print(f"{further:,} nodes further away add less than 0.005 points per distance.")
     console.print(
         f"Points: about how many percentage points the probability of {why.label} would lose if all features of the "
-        "node were 0 (gradient times input; if negative, it would gain). Without it: the exact probability in that "
-        "case."
+        "node were 0, which is the mean of a standardised column (gradient times input; if negative, it would gain). "
+        "Without it: the exact probability in that case."
     )
 
 
@@ -133,7 +133,8 @@ def _show_features(why: Explanation, console: _screen.Console) -> None:
         table.add_row(feature.name, effect, without, points, own)
     console.print(table)
     console.print(
-        "Without it: the exact probability if the feature were 0 at every node; Effect: the percentage points that "
+        "Without it: the exact probability if the feature were 0 at every node (the mean, if it is standardised); "
+        "Effect: the percentage points that "
         "this takes away. Points: a first-order estimate of it, which may be far off where the effect is large. Its "
         "own: the part of the points that is due to the feature of the node itself; the rest is due to other nodes."
     )

@@ -14,14 +14,14 @@ from ngcn.errors import ModelError
 
 def export(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="The run folder.")],
-    format: Annotated[str, typer.Option(metavar="torch", help="torch: plain PyTorch.")],
+    format: Annotated[str, typer.Option(metavar="torch", help="torch: plain PyTorch.")] = "torch",
     out: Annotated[Path | None, typer.Option(help="The folder to write.", show_default="RUN/torch")] = None,
 ) -> None:
     """Write the best seed of a run as a file of plain PyTorch and its parameters, for use without ngcn.
 
     The folder contains model.py, which starts with instructions, and model.pt.
 
-    Example: [bold]ngcn export runs/cora-mixed --format torch[/bold]
+    Example: [bold]ngcn export runs/cora-mixed[/bold]
     """
     check_run(run)
     if format != "torch":

@@ -140,7 +140,7 @@ def _tables(
 
 
 def _note_coverage(size: float, coverage: float, nodes: int) -> None:
-    _screen.note(f"Sets of {size:.2f} classes on average contain the true one with probability {coverage:g}.")
+    _screen.note(f"Sets of {size:.2f} classes on average contain the true one with probability {coverage:g} or more.")
     if nodes < FEW:
         error = percent((coverage * (1 - coverage) / nodes) ** 0.5)
         _screen.note(f"They rest on {nodes} validation nodes only, so the probability may well be off by {error}.")

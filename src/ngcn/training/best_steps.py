@@ -88,7 +88,8 @@ class BestSteps(TowerSelection):
                 self.best = max(self.best, merit(self.reported, found))
             self.seen = step
         if self.patience and self.progress and len(history) - self.progress >= self.patience:
-            return f"Stopped early at step {len(history)}: no better validation score or loss in {self.patience} steps."
+            what = "no better" if self.whole else "all towers together have no better"
+            return f"Stopped early at step {len(history)}: {what} validation score or loss in {self.patience} steps."
         return ""
 
     def tensors(self) -> dict[str, Tensor]:
