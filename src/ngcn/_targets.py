@@ -35,8 +35,8 @@ def read_targets(y: Any) -> Targets:
     for text in ("-1", "") if y.dtype.kind in "USO" else ():
         if text in y.tolist():
             warnings.warn(
-                f"The text {text!r} in y is read as a class. For unlabelled nodes use the number -1 in an object array, "
-                f"such as np.where(y == {text!r}, -1, y.astype(object)).",
+                f"The text {text!r} in y is read as a class. For unlabelled nodes use the number -1 in an object "
+                f"array, such as np.where(y == {text!r}, -1, y.astype(object)).",
                 stacklevel=3,
             )
     if not known.any():
