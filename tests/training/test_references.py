@@ -82,6 +82,13 @@ def test_the_better_of_features_and_edges_is_named() -> None:
     assert not warning_of({"loss": 0.85}, "loss", PROPAGATION, nodes=100)  # of losses, the lower one is better
 
 
+def test_features_that_tell_the_label_are_named() -> None:
+    perfect = {"regression": {"val": {"accuracy": 1.0, "loss": 0.0}, "test": {}}}
+    assert "no feature was made from the label" in warning_of({"accuracy": 1.0}, "accuracy", perfect, nodes=100)
+    assert not warning_of({"accuracy": 1.0}, "accuracy", perfect, nodes=10)
+    assert not warning_of({"accuracy": 1.0}, "accuracy", REGRESSION, nodes=100)
+
+
 def test_propagation_is_the_model_lp_and_learns_from_training_labels_alone(graph: Graph) -> None:
     found = propagation(graph)
     assert found is not None

@@ -24,6 +24,7 @@ Scores = dict[str, dict[str, float]]  # split -> name -> score
 STRENGTHS = (1.0, 100.0)  # C of logistic regression; the validation nodes choose
 MOST = 5_000  # training nodes of logistic regression; more take long, and teach it little
 RANKS_WELL = 0.6  # ROC-AUC above which a model that predicts a single class has learned something all the same
+TOO_GOOD, ENOUGH = 0.995, 20  # an accuracy that hints at a feature made from the label; validation nodes to judge by
 MOST_LINKS = 30_000_000  # edges times classes, with which label propagation takes about 10 s
 ALONE = {  # reference -> what it is, and what to try if it is better
     "regression": (
@@ -148,6 +149,12 @@ def warning_of(val: dict[str, float], metric: str, references: dict[str, Scores]
         what, remedy = ALONE[best]
         theirs = score_text(metric, references[best]["val"][metric])
         found.append(f"{what} does better on the validation nodes: {theirs}, against {shown}. {remedy}")
+    accuracy = references.get("regression", {}).get("val", {}).get("accuracy", 0.0)
+    if accuracy > TOO_GOOD and nodes >= ENOUGH:
+        found.append(
+            f"Logistic regression on the features alone is correct on {percent(accuracy, 1)} of the validation nodes: "
+            "check that no feature was made from the label. Nodes to be predicted would lack it."
+        )
     return " ".join(found)
 
 
