@@ -289,6 +289,15 @@ def test_a_matrix_with_a_negative_number_of_entries(tmp_path: Path) -> None:
         Graph(wrong, np.eye(2), [0, 1], *np.ones((3, 2), bool))
 
 
+def test_sparse_features_in_half_precision(tmp_path: Path) -> None:
+    X = sp.csr_array((np.ones(4, np.float16), np.arange(4), np.arange(5)), shape=(4, 4))
+    parts = {"data": X.data, "indices": X.indices, "indptr": X.indptr, "shape": np.array(X.shape)}
+    arrays = {f"{name}_{part}": array for name in ("attr", "adj") for part, array in parts.items()}
+    np.savez(tmp_path / "g.npz", labels=np.array([0, 1, 0, 1]), **arrays)
+    assert load_dataset(str(tmp_path / "g.npz")).features.dtype == np.float32
+    assert Graph.from_scipy(sp.eye_array(4, format="csr"), X, [0, 1, 0, 1]).features.dtype == np.float32
+
+
 def test_blank_rows_cost_no_memory(tmp_path: Path) -> None:
     (tmp_path / "nodes.csv").write_bytes(b"id,label\n" + b"\n" * 3_000_000 + b"a,x\n")
     (tmp_path / "edges.csv").write_text("source,target\n")

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ngcn.data.feature_columns import dense_features
 from ngcn.data.node_edge_tables import parts_of_tables
-from ngcn.data.parts import Block, Parts, check_csr, first_masks, number_classes, one_way
+from ngcn.data.parts import Block, Parts, checked_csr, first_masks, number_classes, one_way
 from ngcn.data.table import Table, check_unique
 from ngcn.errors import DatasetError
 from ngcn.files import gunzip, read_bytes
@@ -118,13 +118,9 @@ def from_pyg(data: Any, *, name: str = "graph") -> Parts:
 
 def _checked(matrix: Any) -> sp.csr_array:
     try:
-        if hasattr(matrix, "indptr"):
-            check_csr(matrix)  # before it is converted
-        matrix = sp.csr_array(matrix)
-        check_csr(matrix)
+        return checked_csr(matrix)
     except (TypeError, ValueError, OverflowError) as error:
         raise DatasetError(f"This is not a valid sparse matrix: {error}.") from None
-    return matrix
 
 
 def _from_frame(frame: Any, name: str) -> Table:

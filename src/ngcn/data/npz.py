@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ngcn.data.feature_columns import dense_features
-from ngcn.data.parts import Block, Parts, all_masks, check_csr, number_classes, one_way
+from ngcn.data.parts import Block, Parts, all_masks, checked_csr, number_classes, one_way
 from ngcn.errors import DatasetError
 from ngcn.files import open_regular, unpacks_too_far
 
@@ -123,6 +123,4 @@ class _Arrays:
         data, indices, indptr, shape = (self[f"{prefix}_{part}"] for part in ("data", "indices", "indptr", "shape"))
         if data.dtype.kind not in "biuf":
             raise ValueError(f"{prefix}_data are not numbers, but of type {data.dtype}")
-        matrix = sp.csr_array((data, indices, indptr), shape=tuple(int(size) for size in shape))
-        check_csr(matrix)
-        return matrix
+        return checked_csr(sp.csr_array((data, indices, indptr), shape=tuple(int(size) for size in shape)))

@@ -130,6 +130,15 @@ def both_ways(sources: np.ndarray, targets: np.ndarray, nodes: int) -> sp.csr_ar
     return adjacency
 
 
+def checked_csr(matrix: Any) -> sp.csr_array:
+    """The matrix in CSR form, with numbers that SciPy computes with; a ValueError as for :func:`check_csr`."""
+    if hasattr(matrix, "indptr"):
+        check_csr(matrix)  # before it is converted
+    matrix = sp.csr_array(matrix)
+    check_csr(matrix)
+    return matrix.astype(np.float32) if matrix.dtype == np.float16 else matrix
+
+
 def check_csr(matrix: Any) -> None:
     """Raise a ValueError if the arrays of a CSR or CSC matrix do not fit together; using it could crash.
 
