@@ -46,6 +46,7 @@ def test_none_takes_what_the_model_prescribes() -> None:
         Config(mix=["sage:out:1,2", "gcn:walk:0"], metric="roc_auc", balance=True, refit=True, bias=False),
         Config(model="ngcn", recipe="paper"),
         Config(l2=1e-7, lr=1e-3, patience=7, intermediate=True, split="random:5", seeds=3),
+        Config(label="Cód.", one_hot=["größe", "a\x85b", "c\u2028d", "👍"]),
     ],
 )
 def test_yaml_is_complete_and_reads_back_equal(config: Config, tmp_path: Path) -> None:
@@ -53,6 +54,11 @@ def test_yaml_is_complete_and_reads_back_equal(config: Config, tmp_path: Path) -
     assert set(yaml.safe_load(text)) == {f.name for f in fields(Config)} - {"settings"}
     assert text.startswith("# ngcn train --config")
     assert Config.from_file(write(tmp_path, text)) == config
+
+
+def test_yaml_has_unicode_as_it_is() -> None:
+    text = Config(label="Cód.", text=["größe", "👍"]).to_yaml()
+    assert "\nlabel: Cód. " in text and "\ntext: [größe, 👍] " in text
 
 
 def test_a_baseline_has_settings_of_its_own(tmp_path: Path) -> None:

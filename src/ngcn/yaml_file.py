@@ -78,10 +78,16 @@ def read_yaml(path: Path | str) -> dict[str, Any]:
 def yaml_value(value: Any) -> str:
     """A value as YAML, in one line.
 
-    >>> yaml_value([0, 2]), yaml_value(True), yaml_value(None)
-    ('[0, 2]', 'true', 'null')
+    >>> yaml_value([0, 2]), yaml_value(True), yaml_value(None), yaml_value("Cód.")
+    ('[0, 2]', 'true', 'null', 'Cód.')
     """
-    return yaml.safe_dump(value, default_flow_style=True, width=10**6).removesuffix("\n").removesuffix("\n...")
+
+    def dump(unicode: bool) -> str:
+        text = yaml.safe_dump(value, default_flow_style=True, width=10**6, allow_unicode=unicode)
+        return text.removesuffix("\n").removesuffix("\n...")
+
+    text = dump(unicode=True)
+    return text if text.isprintable() else dump(unicode=False)  # the control character U+0085 would become a space
 
 
 def parse_value(text: str) -> Any:

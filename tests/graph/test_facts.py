@@ -79,6 +79,17 @@ def test_without_labels_to_compare() -> None:
     assert str(found).endswith("\nLabels: 1 training node (12 %), 0 to 1 per class.")
     found = facts(small(labels=np.full(8, -1), train=mask(), val=mask(), test=mask()))
     assert (found.train, found.rarest_class, found.largest_class, found.homophily) == (0, 0, 0, None)
+    assert found.labelled == 0 and "Labels" not in str(found)
+
+
+def test_without_a_split_labels_are_counted() -> None:
+    found = facts(small(train=mask(), val=mask(), test=mask()))
+    assert (found.labelled, found.train) == (7, 0) and str(found).endswith("\nLabels: 7 labelled nodes.")
+
+
+def test_without_edges_nothing_is_said_about_neighbours() -> None:
+    found = facts(replace(small(), adjacency=sp.csr_array((8, 8))))
+    assert str(found) == "8 nodes, no edges.\nLabels: 3 training nodes (38 %), 1 to 2 per class."
 
 
 @pytest.mark.parametrize(

@@ -234,6 +234,14 @@ def test_the_other_parts_say_what_the_run_says(page: Path, open_page: Open) -> N
     assert "classifier attention" in text(browser, "settings-table")
 
 
+def test_the_titles_of_vertical_axes_are_above_them(page: Path, open_page: Open) -> None:
+    charts = open_page(page).find_elements(By.CSS_SELECTOR, "svg.chart")
+    for chart, name in zip(charts, ("loss", "validation accuracy", "accuracy"), strict=True):
+        names = {of.get_attribute("textContent"): of.rect for of in chart.find_elements(By.TAG_NAME, "text")}
+        top = min(line.rect["y"] for line in chart.find_elements(By.CSS_SELECTOR, ".grid"))
+        assert names[name]["y"] + names[name]["height"] < top
+
+
 def test_scores_of_the_default_model(page: Path, open_page: Open) -> None:
     scores = Run.open(page.parent).scores(0)
     head, *rows = rows_of(open_page(page), "scores-table")
@@ -343,7 +351,7 @@ def test_another_graph_with_missing_values(page: Path, open_page: Open, tmp_path
     assert f"Accuracy, labelled nodes {100 * accuracy:.1f} %" in text(browser, "tiles")
     assert rows_of(browser, "scores-table")[0] == ["Score", "Labelled nodes"]
     assert rows_of(browser, "missing-table")[1][:3] == ["word 3", "6", "10 %"]
-    assert "0.8 % of all feature values are missing, in 1 feature. They are filled from" in text(
+    assert "0.8 % of all feature values are missing, in 1 numeric feature. They are filled from" in text(
         browser, "missing-about"
     )
     assert not browser.find_elements(By.CSS_SELECTOR, "#learning, nav [href='#learning'], #seeds-table")

@@ -51,9 +51,12 @@ def test_what_is_found_is_told_clearly(graph: Graph) -> None:
     found = tune(graph, QUICK, trials=2)
     default, other = found.trials[0], found.trials[1]
 
-    def told(score: float, loss: float) -> str:
+    def tuned(score: float, loss: float) -> Tuned:
         trials = (default, other._replace(score=score, loss=loss, value=score - 1e-6 * loss))
-        return str(Tuned(trials, "accuracy", 400, found.space))
+        return Tuned(trials, "accuracy", 400, found.space)
+
+    def told(score: float, loss: float) -> str:
+        return str(tuned(score, loss))
 
     ours, loss = default.score, default.loss
     assert told(ours - 0.1, 0.1).startswith("No settings were found that are better than the default")
@@ -63,6 +66,8 @@ def test_what_is_found_is_told_clearly(graph: Graph) -> None:
     error = 100 * ((ours + 0.1) * (0.9 - ours) / 400) ** 0.5
     assert told(ours + 0.1, 9.0).endswith(f"The standard error of these scores is {error:.1f} % (400 nodes).")
     assert told(ours + 0.001, 9.0).endswith("(400 nodes), so the lead over the default may be luck.")
+    leads = [tuned(*of).is_better for of in ((ours - 0.1, 0.1), (ours, loss / 2), (ours + 0.001, 9), (ours + 0.1, 9))]
+    assert leads == [False, False, False, True]
 
 
 def test_a_search_continues_in_its_folder(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -54,7 +54,8 @@ def inspect(
 
         found = inspect_graph(given.pop("dataset"), **given).to_dict()
     found = _with_options(found)
-    command = _command(nodes, options["dataset"], found["settings"])
+    paths = {name: options[name] for name in ("edges", "feature_table") if options[name]}
+    command = _command(nodes, options["dataset"], found["settings"] | paths)  # as they were given
     if html:
         write_text(html, page(found, command))
     if as_json:
@@ -120,8 +121,9 @@ def _show(found: dict[str, Any], command: str) -> None:
         console.print(_classes(found["classes"]))
     if found["facts"]:
         console.print(_degrees(found["facts"]["degrees"]))
-    _list(console, "Notes, which training prints, too:", found["warnings"])
-    _list(console, "Consider:", [f"{row['option']}: {row['why']}" for row in found["suggestions"]])
+    _list(console, "Notes:", found["warnings"])
+    options = [f"{row['option']}: {row['why']}" for row in found["suggestions"]]
+    _list(console, "Try one of these, and compare the validation scores:", options)
     if found["ok"]:
         console.print("\nTrain:", style="bold")
         console.print(f"  {command}", soft_wrap=True)
@@ -162,15 +164,13 @@ def _missing(missing: list[tuple[str, int]], nodes: int) -> Table:
 
 
 def _classes(classes: list[dict[str, Any]]) -> Table:
-    of = [sum(row[split] for split in ("train", "val", "test", "other")) for row in classes]
-    for row, number in zip(classes, of, strict=True):
-        row["share"] = number / (max(of) or 1)
-    table = Table("Class", *_screen.right("Train", "Validation", "Test"), "")
-    return _rows(
-        table,
-        classes,
-        lambda row: (row["name"], *(f"{row[s]:,}" for s in ("train", "val", "test")), _bar(row["share"])),
-    )
+    splits = {"train": "Train", "val": "Validation", "test": "Test"}
+    for row in classes:
+        row["all"] = sum(row[split] for split in (*splits, "other"))
+    most = max(row["all"] for row in classes) or 1
+    shown = splits if any(row["train"] for row in classes) else {"all": "Labelled"}
+    table = Table("Class", *_screen.right(*shown.values()), "")
+    return _rows(table, classes, lambda row: (row["name"], *(f"{row[of]:,}" for of in shown), _bar(row["all"] / most)))
 
 
 def _degrees(degrees: list[tuple[int, int, int]]) -> Table:

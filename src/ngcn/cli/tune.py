@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+import shlex
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
+from importlib.util import find_spec
 from inspect import Parameter, Signature, signature
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
@@ -60,6 +63,8 @@ def tune(
         raise ConfigError("Name a dataset, such as `ngcn tune cora`, or a folder of your own.")
     settings = Config(**given)
     check_exists(settings.dataset)
+    if not find_spec("optuna"):  # as the search says, before anything that takes time
+        raise ConfigError("tune needs Optuna: pip install 'ngcn[tune]'")
     folder = out or Path("tuned") / settings.graph_name
     with _screen.busy("Loading torch"):
         from ngcn.runs import load_graph
@@ -76,7 +81,12 @@ def tune(
     console = _screen.Console()
     console.print(_table(found, None))
     console.print(str(found), soft_wrap=True)
-    console.print("Train with them:", Text(f"ngcn train --config {folder / 'config.yaml'}", "bold"), soft_wrap=True)
+    if found.is_better:
+        command = f"ngcn train --config {shlex.quote(str(folder / 'config.yaml'))}"
+        console.print("Train with them:", Text(command, "bold"), soft_wrap=True)
+    else:
+        text = f"The default may stay; the settings of the best trial are in {folder / 'config.yaml'}."
+        console.print(text, soft_wrap=True)
 
 
 _OF_SEARCH = [p for p in signature(tune, eval_str=True).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
@@ -116,9 +126,9 @@ def _progress(minutes: float | None, trials: int | None) -> Iterator[Callable[[T
 
     def on_trial(found: Tuned) -> None:
         if latest and not console.is_terminal:
-            ended = [trial for trial in found.trials if trial not in latest[-1].trials and trial.seconds is not None]
-            for trial in ended:
-                _screen.note(f"Trial {trial.number}: {' '.join(_row(trial, found)[1:])}")
+            for trial in found.trials:
+                if trial.has_ended and trial not in latest[-1].trials:
+                    _screen.note(_line(trial, found))
         latest[:] = [found]
 
     with Live(get_renderable=show, console=console, refresh_per_second=2, transient=True) as live:
@@ -130,6 +140,9 @@ def _progress(minutes: float | None, trials: int | None) -> Iterator[Callable[[T
 def _table(found: Tuned, left: float | None, most: int | None = None) -> Table:
     """The best trials and the default; with the time left, those that are running, too."""
     title = f"{found.ended} of {count(most, 'trial')}" if most else count(found.ended, "trial")
+    ended = Counter(trial.outcome for trial in found.trials if trial.has_ended)
+    if set(ended) - {"complete"}:
+        title += f" ({', '.join(f'{number} {outcome}' for outcome, number in ended.items())})"
     if left is not None:
         title += f", {int(left) // 60}:{int(left) % 60:02d} left"
     score = f"Held-out {METRICS[found.metric].lower()}"
@@ -152,15 +165,26 @@ def _table(found: Tuned, left: float | None, most: int | None = None) -> Table:
 
 
 def _row(trial: Trial, found: Tuned) -> list[str]:
+    """The cells of a trial, in the order of the columns."""
     config = found.space.base if not trial.settings else found.space.config(trial.settings)
     towers = " + ".join(part.replace(":", " ") for part in config.mix) if config.mix else config.powers_text()
     replicas = f", r={config.replicas}" if config.replicas > 1 else ""
-    score = trial.state if trial.score is None else score_text(found.metric, trial.score)
+    score = trial.outcome if trial.score is None else score_text(found.metric, trial.score)
     texts = [f"{getattr(config, name):.{2 if name != 'hidden' else 5}g}" for name in SETTINGS]
     loss = "" if trial.loss is None else f"{trial.loss:.3f}"
     number = f"{trial.number}{' (default)' if trial.is_default else ''}"
     seconds = "" if trial.seconds is None else f"{trial.seconds:.0f} s"
     return [number, score, f"{config.recipe}: {config.model}, {towers}{replicas}", loss, *texts, seconds]
+
+
+def _line(trial: Trial, found: Tuned) -> str:
+    """The same in a line, each value with its name."""
+    number, score, settings, loss, *values, seconds = _row(trial, found)
+    if trial.score is not None:
+        score = f"held-out {METRICS[found.metric].lower()} {score}"
+    named = [f"{name} {value}" for name, value in zip(("loss", *SETTINGS), (loss, *values), strict=True) if value]
+    error = f": {trial.error}" if trial.error else ""
+    return f"Trial {number}: {', '.join(filter(None, (score, settings, *named, seconds)))}{error}"
 
 
 def _summary(found: Tuned, folder: Path) -> dict[str, Any]:

@@ -18,7 +18,7 @@ CLEAR = 0.1  # homophily differs from that of random labels if it is this share 
 
 
 class Facts(NamedTuple):
-    """What :func:`facts` finds. As text it is two lines for people."""
+    """What :func:`facts` finds. As text it is one or two lines for people."""
 
     nodes: int
     edges: int  # undirected, each counted once, self-loops included
@@ -30,7 +30,8 @@ class Facts(NamedTuple):
     labelled_edges: int  # between two different nodes that are for training or validation
     homophily: float | None  # share of these edges whose ends have the same label; None if there are none
     random_homophily: float | None  # the same, expected for these labels in random places
-    train: int  # nodes
+    labelled: int  # nodes
+    train: int
     train_share: float
     rarest_class: int  # training nodes of the class that has fewest
     largest_class: int
@@ -38,15 +39,27 @@ class Facts(NamedTuple):
     component_sizes: tuple[int, ...] = ()  # nodes of the largest ones
 
     def __str__(self) -> str:
+        return "\n".join(filter(None, (self._edges_text(), self._labels_text())))
+
+    def _edges_text(self) -> str:
+        nodes = _count(self.nodes, "node")
+        if not self.edges:
+            return f"{nodes}, no edges."
         isolated = f", none for {_share(self.isolated)} of the nodes" if self.isolated else ""
         connected = "; the graph is connected" if self.components else ""
         if self.components > 1:
             share = _share(self.largest_component)
             connected = f"; {_count(self.components, 'component')}, the largest has {share} of the nodes"
+        return (
+            f"{nodes}, {_count(self.edges, 'edge')}: {self.mean_degree:.1f} neighbours on average, "
+            f"{self.max_degree:,} at most{isolated}{connected}."
+        )
+
+    def _labels_text(self) -> str:
+        if not self.train:  # there is no split
+            return f"Labels: {_count(self.labelled, 'labelled node')}." if self.labelled else ""
         few, many = f"{self.rarest_class:,}", f"{self.largest_class:,}"
         text = (
-            f"{_count(self.nodes, 'node')}, {_count(self.edges, 'edge')}: {self.mean_degree:.1f} neighbours on "
-            f"average, {self.max_degree:,} at most{isolated}{connected}.\n"
             f"Labels: {_count(self.train, 'training node')} ({_share(self.train_share)}), "
             f"{few if few == many else f'{few} to {many}'} per class."
         )
@@ -100,7 +113,7 @@ def facts(graph: Graph) -> Facts:
         labelled_edges=int(labelled.sum()),
         homophily=same,
         random_homophily=at_random,
-        **_of_training_nodes(graph),
+        **_of_labels(graph),
         degrees=_bins(degrees),
         component_sizes=tuple(connected[:MOST_COMPONENTS].tolist()),
     )
@@ -127,15 +140,16 @@ def _large(graph: StoredGraph) -> Facts:
         labelled_edges=int(labelled.sum()),
         homophily=same,
         random_homophily=at_random,
-        **_of_training_nodes(graph),
+        **_of_labels(graph),
         degrees=_bins(degrees),
     )
 
 
-def _of_training_nodes(graph: Graph) -> dict[str, Any]:
+def _of_labels(graph: Graph) -> dict[str, Any]:
     labels = graph.labels[graph.train]
     sizes = labels.sum(axis=0) if graph.multilabel else np.bincount(labels, minlength=graph.classes)
     return {
+        "labelled": graph.nodes - int(graph.unlabelled.sum()),
         "train": len(labels),
         "train_share": len(labels) / graph.nodes,
         "rarest_class": int(sizes.min(initial=len(labels))),  # a graph may have no classes

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -16,13 +16,13 @@ from ngcn.data.catalog import is_path
 from ngcn.data.columns import ColumnFacts
 from ngcn.data.files import read
 from ngcn.data.parts import UNKNOWN, Parts, log
-from ngcn.errors import NGCNError
+from ngcn.errors import GraphError, NGCNError
 from ngcn.files import user_path, write_text
 from ngcn.graph import Facts, Graph, facts, for_training, is_stored, missing_per_column
 from ngcn.large import needs_build
 from ngcn.model import prepare
 from ngcn.report.page import render
-from ngcn.report.suggestions import Suggestion, explicit, suggestions
+from ngcn.report.suggestions import Suggestion, explicit, is_identity, suggestions, with_option
 from ngcn.runs import load_graph
 from ngcn.version import __version__
 
@@ -33,6 +33,7 @@ PREPARED = {
     "standard": "mean 0 and standard deviation 1, 0/1 columns and text as they are",
     "none": "as they are",
 }
+FEW = 3  # labelled nodes: one to train with, one for validation and one to test
 
 
 class ClassCounts(NamedTuple):
@@ -52,7 +53,7 @@ class Inspection:
     Attributes:
         name: the name of the graph.
         problems: what would stop training, each in a sentence with its remedy.
-        warnings: what training would warn about.
+        warnings: what training would warn about, classes with few labels, and what a model without features cannot do.
         suggestions: settings to consider, and why.
         settings: the settings that the graph was read with, and those that make the treatment of each column explicit.
         columns: the columns of a table of nodes, and how they are used.
@@ -98,16 +99,26 @@ class Inspection:
 
 def page(found: dict[str, Any], command: str = "") -> str:
     """The page about an :class:`Inspection`, given as a dict, and the command that trains on the graph."""
-    of = found["facts"] or {"nodes": 0, "component_sizes": ()}
-    sizes = [f"{size:,}" for size in of["component_sizes"]]
-    more = len(sizes) < of.get("components", 0)
+    of = found["facts"]
     about = {
         "title": f"{found['name']} before training",
-        "rows": of["nodes"],
-        "component_text": f"{', '.join(sizes)}{' ...' if more else ''} {'node' if sizes == ['1'] else 'nodes'}",
+        "rows": of["nodes"] if of else 0,
+        "component_text": _components(of) if of else "",
+        "has_split": any(row["train"] for row in found["classes"]),
         "classes": [row | {"all": row["train"] + row["val"] + row["test"] + row["other"]} for row in found["classes"]],
     }
     return render("inspection.html", version=__version__, command=command, **found | about)
+
+
+def _components(of: dict[str, Any]) -> str:
+    """The sizes of the components, in a sentence; empty if they were not counted, or have a node each."""
+    number, sizes = of["components"], [f"{size:,}" for size in of["component_sizes"]]
+    if number == 1:
+        return "The graph is connected."
+    if sizes[:1] in ([], ["1"]):
+        return ""
+    which = f"The {number}" if len(sizes) == number else f"The largest of {number:,}"
+    return f"{which} components have {', '.join(sizes)} nodes."
 
 
 def inspect_graph(graph: Graph | Path | str, **settings: Any) -> Inspection:
@@ -150,8 +161,11 @@ def _load(config: Config, problems: list[str]) -> tuple[Parts | None, Graph | No
         return None, None
     problems += map(str, parts.problems)
     if parts.labels is not None:
-        with _noting(problems), _captured() if problems else nullcontext():
+        with _captured() as notes, _noting(problems):
             graph = for_training(replace(parts, errors=(), training_errors=()), **how)
+        if not problems:  # else they may be about a split that is not used
+            for note in notes:
+                log.warning(note)
     return parts, graph
 
 
@@ -160,25 +174,26 @@ def _inspection(
 ) -> Inspection:
     edges = parts is None or parts.adjacency.nnz > 0 or not problems  # else they may be those that cannot be read
     name = graph.name if graph else parts.name if parts else config.graph_name
-    columns = tuple(parts.column_facts()) if parts else ()
+    columns = tuple(map(with_option, parts.column_facts())) if parts else ()
     features = ""
     missing: tuple[tuple[str, int], ...] = ()
     if graph and not (parts and parts.errors):
         with _noting(problems):
             features = _features(graph, config)
         missing = _missing(graph)
-    if edges and graph is None and parts:
+    if graph is None and parts:
         graph = _bare(parts)
     known = facts(graph) if graph and edges else None
+    classes = tuple(_classes(graph)) if graph else ()
     return Inspection(
         name=name,
         problems=tuple(dict.fromkeys(problems)),
-        warnings=tuple(dict.fromkeys(warnings)),
+        warnings=(*dict.fromkeys(warnings), *_notes(graph, classes)),
         suggestions=tuple(suggestions(graph, config, columns, known)) if graph and known and not problems else (),
         settings=explicit(config, columns),
         columns=columns,
         facts=known,
-        classes=tuple(_classes(graph)) if graph else (),
+        classes=classes,
         features=features,
         missing=missing,
     )
@@ -215,9 +230,26 @@ def _captured() -> Iterator[list[str]]:
 
 
 def _bare(parts: Parts) -> Graph:
-    """The edges alone."""
-    none = np.zeros(parts.nodes, bool)
-    return Graph(parts.adjacency, np.zeros((parts.nodes, 1)), np.full(parts.nodes, UNKNOWN), none, none, none)
+    """The edges, and the labels if they can be read, without a split."""
+    none, nothing = np.zeros(parts.nodes, bool), np.zeros((parts.nodes, 1))
+    if parts.labels is not None:
+        with suppress(GraphError):
+            return Graph(parts.adjacency, nothing, parts.labels, none, none, none, class_names=parts.class_names)
+    return Graph(parts.adjacency, nothing, np.full(parts.nodes, UNKNOWN), none, none, none)
+
+
+def _notes(graph: Graph | None, classes: Sequence[ClassCounts]) -> Iterator[str]:
+    """What training does not print."""
+    few = [of.name for of in classes if 0 < sum(of[1:]) < FEW]
+    if few and graph and not graph.multilabel:
+        have = "1 class has" if len(few) == 1 else f"{len(few):,} classes have"
+        those = "it" if len(few) == 1 else "them"
+        yield (
+            f"{have} fewer than {FEW} labelled nodes, such as {few[0]!r}: merge {those}, leave {those} empty, or label "
+            "more nodes."
+        )
+    if graph and is_identity(graph):
+        yield "Every node is a feature of its own, so a model can only predict its own graph."
 
 
 def _classes(graph: Graph) -> Iterator[ClassCounts]:

@@ -29,6 +29,16 @@ class Trial(NamedTuple):
     value: float | None  # the score, ties broken by the loss; more is better
 
     @property
+    def has_ended(self) -> bool:
+        return self.state in ("complete", "pruned", "failed")
+
+    @property
+    def outcome(self) -> str:
+        """The state in words."""
+        names = {"pruned": "stopped early", "failed": "killed or out of time" if self.was_killed else "failed"}
+        return names.get(self.state, self.state)
+
+    @property
     def is_default(self) -> bool:
         return self.start == 0
 
@@ -70,7 +80,16 @@ class Tuned:
     @property
     def ended(self) -> int:
         """How many trials have ended."""
-        return sum(trial.state in ("complete", "pruned", "failed") for trial in self.trials)
+        return sum(trial.has_ended for trial in self.trials)
+
+    @property
+    def is_better(self) -> bool:
+        """Whether the best score is better than that of the default by the standard error or more; without a standard
+        error, by anything."""
+        best, default = self.best.score, self.default and self.default.score
+        if best is None or default is None:
+            return True
+        return best != default if self.standard_error is None else best - default >= self.standard_error
 
     @property
     def default(self) -> Trial | None:
@@ -108,8 +127,8 @@ class Tuned:
             )
         if self.standard_error is None:
             return text
-        lead = (best.score or 0.0) - ((default and default.score) or 0.0)
-        luck = ", so the lead over the default may be luck" if default and 0 < lead < self.standard_error else ""
+        leads = default is not None and (best.score or 0.0) > (default.score or 0.0)
+        luck = ", so the lead over the default may be luck" if leads and not self.is_better else ""
         error = percent(self.standard_error, 1)
         return f"{text} The standard error of these scores is {error} ({self.nodes:,} nodes){luck}."
 

@@ -18,9 +18,9 @@ function ticks(low, high, about) {
 }
 
 // An SVG with axes; `draw` gets the two scales and returns the content.
-function chart({ x, y, xName, yName, yText, xText, label, height = 230 }, draw) {
+function chart({ x, y, xName, yName, yText, xText, label, height = 250 }, draw) {
   const width = window.innerWidth < 480 ? 320 : 480; // keeps the text readable on a phone
-  const left = 46, right = 12, top = 12, bottom = 40;
+  const left = 46, right = 12, top = 32, bottom = 40;
   const X = v => left + (width - left - right) * (v - x[0]) / (x[1] - x[0] || 1);
   const Y = v => height - bottom - (height - top - bottom) * (v - y[0]) / (y[1] - y[0] || 1);
   return s("svg", { class: "chart", viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": label },
@@ -31,7 +31,7 @@ function chart({ x, y, xName, yName, yText, xText, label, height = 230 }, draw) 
       s("text", { x: X(t), y: height - bottom + 17, "text-anchor": "middle" }, xText ? xText(t) : count(t))),
     s("line", { class: "axis", x1: left, x2: width - right, y1: height - bottom, y2: height - bottom }),
     s("text", { x: width - right, y: height - 5, "text-anchor": "end" }, xName),
-    s("text", { x: left, y: height - 5 }, yName),
+    s("text", { x: 0, y: 12 }, yName), // above its axis
     draw(X, Y));
 }
 const line = (xs, ys, X, Y, kind) =>
@@ -129,7 +129,7 @@ function drawTrust() {
     of.map(([, n, confidence, accuracy]) => s("circle", { class: `dot ${kind}`, cx: X(confidence), cy: Y(accuracy), r: 3 + 4 * Math.sqrt(n / Math.max(...of.map(bin => bin[1]))) },
       s("title", {}, `${plural(n, multi ? "probability" : "node", multi ? "probabilities" : "nodes")}: confidence ${percent(confidence)}, accuracy ${percent(accuracy)}`)))];
   byId("trust-chart").append(
-    chart({ x: [0, 1], y: [0, 1], xName: multi ? "probability" : "confidence", yName: multi ? "share of true labels" : "accuracy", yText: t => percent(t, 0), xText: t => percent(t, 0), height: 330, label: "Reliability diagram" }, (X, Y) => [
+    chart({ x: [0, 1], y: [0, 1], xName: multi ? "probability" : "confidence", yName: multi ? "share of true labels" : "accuracy", yText: t => percent(t, 0), xText: t => percent(t, 0), height: 350, label: "Reliability diagram" }, (X, Y) => [
       bins.map(([b, n]) => s("rect", { class: "count", x: X(b / 10) + 2, width: X(0.1) - X(0) - 4, y: Y(0.3 * n / tallest), height: Y(0) - Y(0.3 * n / tallest) })),
       s("line", { class: "line ideal", x1: X(0), y1: Y(0), x2: X(1), y2: Y(1) }),
       before && series(X, Y, before.bins, "second"), series(X, Y, bins, "first")]),

@@ -32,7 +32,7 @@ function spread(name, of) {
 function drawMissing() {
   const { how, features, share, rows } = data.missing, nodes = data.graph.nodes;
   byId("missing-about").append(
-    `${percent(share)} of all feature values are missing, in ${plural(features, "feature")}. `,
+    `${percent(share)} of all feature values are missing, in ${plural(features, "numeric feature")}. `,
     { propagate: "They are filled from the neighbours, and from theirs; without any, with the mean of the feature.", mean: "They are filled with the mean of the feature.", error: "" }[how],
     rows.length < features ? ` The table has the ${rows.length} with most.` : "");
   byId("missing-table").append(table([["Feature"], ["Nodes without it", "number"], ["Share", "number"], ["", "wide"]],
