@@ -127,6 +127,8 @@ def table(draw: Draw, content: str) -> bytes:
     """A table of text: cells, columns, rows, separators, quotes, encoding."""
     rows = [line.split(",") for line in content.splitlines()]
     for _ in range(times(draw)):
+        if not (rows and rows[0]):
+            rows[:1] = [[""]]
         row, column = draw.randrange(len(rows)), draw.randrange(len(rows[0]))
         match draw.randrange(30):
             case 12 | 13 | 14 | 15 | 16 | 17 | 18:  # a value that belongs there, or nearly
