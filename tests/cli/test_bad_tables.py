@@ -168,6 +168,16 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
         {"nodes.csv": "id,label,age\na,x,1\nb,y,2\n", "edges.csv": "source,target\na,b\n"},
         ["g: every label has one training node only, so none is left for validation", "with --label COLUMN"],
     ),
+    "labels that are amounts": (
+        {
+            "nodes.csv": "id;label;age\n" + "".join(f"n{i};{i // 2 * 9 % 17},{i % 5};{i}\n" for i in range(20)),
+            "edges.csv": "source;target\nn0;n1\n",
+        },
+        [
+            "nodes.csv, column 'label': there are 20 different numbers for 20 nodes, but ngcn predicts classes, not ",
+            "numbers; divide them into ranges, or use another column of labels with --label COLUMN.",
+        ],
+    ),
     "nothing to train on": (
         {"nodes.csv": "id,label,split\na,x,val\nb,y,test\n", "edges.csv": "source,target\na,b\n"},
         ["g has no training nodes; label some, or add labelled nodes to the split."],

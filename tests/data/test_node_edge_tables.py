@@ -138,6 +138,35 @@ def test_warns_about_imbalance(tmp_path: Path, caplog: pytest.LogCaptureFixture)
         assert ("90 % of the labels are 'well'; always predicting it has the same accuracy" in caplog.text) == warned
 
 
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ([f"{i * 1.37:.2f}" for i in range(60)], True),
+        (["21.38 €", "7 €", *(f"{i}.5 €" for i in range(58))], True),
+        ([f"{i % 9}.5" for i in range(60)], False),  # few different ones, such as marks
+        ([f"{i}.0" if i < 40 else "1.0" for i in range(60)], False),  # whole, as pandas writes them
+        ([f"v{i}.5" if i < 40 else "v" for i in range(60)], False),
+    ],
+)
+@pytest.mark.parametrize("split", ["given", "random:2"])
+def test_labels_that_are_measured_are_no_classes(tmp_path: Path, labels: list[str], told: bool, split: str) -> None:
+    rows = "".join(f"{i},{label},{i}\n" for i, label in enumerate(labels))
+    path = write(tmp_path / "g", f"id,label,f\n{rows}", "source,target\n0,1\n")
+    different = len(set(labels))
+    try:
+        load_dataset(path, split=split)
+    except DatasetError as error:
+        assert (f"column 'label': there are {different} different numbers for 60 nodes" in str(error)) == told
+    else:
+        assert not told
+
+
+def test_labels_that_are_measured_are_told_with_what_else_is_wrong(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i * 1.37:.2f},{'old' if i < 9 else i}\n" for i in range(60))
+    with pytest.raises(DatasetError, match=r"(?s)^2 problems:.*'old' is not a number.*60 different numbers"):
+        load_dataset(write(tmp_path / "g", f"id,label,f\n{rows}", "source,target\n0,1\n"))
+
+
 def test_a_process_may_end_as_soon_as_it_has_read(tmp_path: Path) -> None:
     """Threads of Arrow that were just starting aborted one in three of them."""
     (tmp_path / "nodes.csv").write_text(NODES)

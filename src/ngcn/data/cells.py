@@ -15,6 +15,7 @@ MISSING = (  # in any case
     *("#n/a", "#value!", "#ref!", "#div/0!", "#num!", "#name?", "#null!"),  # errors of spreadsheets
 )
 BOOLEANS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"))
+MOSTLY = 0.95  # of the cells of a column are of one kind: then the others count as missing values
 DECIMALS = (".", ",")  # a format of numbers is one of them and a unit, such as ",%"
 DATES = ("ymd", "dmy", "mdy", "dby", "bdy")  # the order of year, month, day; b is the name of a month
 EPOCH = 10_957  # days from 1970 to 2000-01-01, from which days are counted: single precision keeps minutes near it
@@ -126,6 +127,21 @@ def share_of_booleans(texts: pa.Array) -> float:
     of = dict(zip(values.field("values").to_pylist(), values.field("counts").to_pylist(), strict=True))
     pairs = [pair for pair in BOOLEANS if set(pair) <= set(of) or set(of) <= set(pair)]
     return max((sum(of.get(text, 0) for text in pair) for pair in pairs), default=0) / max(1, sum(of.values()))
+
+
+def are_fractions(texts: pa.Array) -> bool:
+    """Whether almost all texts are numbers, and some have a fraction, which numbers of classes do not.
+
+    Example:
+        >>> are_fractions(pa.array(["21,38 €", "7 €"])), are_fractions(pa.array(["1.0", "2"]))
+        (True, False)
+    """
+    reading = read_numbers(texts)
+    if reading is None:
+        return False
+    values = parse(texts, "number", reading.format("."))
+    values = values[np.isfinite(values)]
+    return bool(len(values) >= MOSTLY * len(texts) and (values % 1 > 0).any())
 
 
 def days(cells: pa.Array) -> np.ndarray:

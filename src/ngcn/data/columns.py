@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ngcn.data import cells, words
+from ngcn.data.cells import MOSTLY
 from ngcn.data.parts import log
 from ngcn.data.table import BadCells, Table
 from ngcn.errors import DatasetError, Problems
@@ -22,7 +23,6 @@ STORED = {"name": str, "kind": set(KINDS), "format?": str, "words?": list[str], 
 READ_WITH = {"id?": str, "source?": str, "target?": str, "label?": str, "ignore?": list[str], "multilabel?": bool}
 FEW, MANY_EACH, MOST_VALUES = 20, 10, 1000  # a text column is one-hot with few values, or with as many nodes of each
 WORDY = 3  # words in a cell, on average, that make a text column free text
-MOSTLY = 0.95  # of the cells of a column are of one kind: then the others count as missing values
 MOST_LISTED = 5
 CODE = "^0[0-9]+$"  # a whole number with a leading zero
 EITHER = "dmy or mdy"  # the order of dates that cannot be told, which is an error once they are read

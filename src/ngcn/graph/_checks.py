@@ -8,9 +8,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
-from ngcn.data.cells import MISSING
+from ngcn.data.cells import MISSING, are_fractions
 from ngcn.data.parts import MOST_FEATURES, UNKNOWN, Matrix, Parts, check_csr, log
 from ngcn.errors import DatasetError, GraphError
 from ngcn.text import shown
@@ -168,6 +169,8 @@ def check_labels(parts: Parts) -> None:
         most, share = _class_name(parts, classes[counts.argmax()]), counts.max() / counts.sum()
         if len(classes) < 2:
             raise DatasetError(f"{at}: all labels are {most!r}; training needs two classes.")
+        if 2 * (counts == 1).sum() > len(classes) and parts.class_names is not None:
+            _check_numbers(parts, classes, counts.sum())
     names = parts.class_names if parts.label_at else ()
     if unknown := [name for name in names if name.lower() in NO_LABEL]:
         log.warning(f"{at}: {unknown[0]!r} is read as a class; leave the cell empty if the label is unknown.")
@@ -176,6 +179,16 @@ def check_labels(parts: Parts) -> None:
     if share > 0.8:
         log.warning(
             f"{parts.name}: {100 * share:.0f} % of the labels are {most!r}; always predicting it has the same accuracy."
+        )
+
+
+def _check_numbers(parts: Parts, classes: np.ndarray, nodes: int) -> None:
+    """Raise an error about labels that are measured, not counted: most of them are of a single node."""
+    if are_fractions(pa.array([_class_name(parts, c) for c in classes])):
+        raise DatasetError(
+            f"{parts.describe_labels()}: there are {len(classes):,} different numbers for {nodes:,} nodes, but ngcn "
+            "predicts classes, not numbers; divide them into ranges, or use another column of labels with "
+            "`label='COLUMN'`."
         )
 
 

@@ -182,11 +182,12 @@ def _labelled(parts: Parts) -> np.ndarray:
 def _masks(parts: Parts, split: str, seed: int) -> Masks:
     """The split to train with: that of the data, or a random one."""
     masks = _given(parts, split)
+    parts = replace(parts, labelled=_labelled(parts))
+    if not parts.published:
+        check_labels(parts)
     if split.startswith("random:"):
         masks = random_split(parts.labels, int(split.removeprefix("random:")), seed=seed, names=parts.class_names)
     if not parts.published or masks is None:
-        parts = replace(parts, labelled=_labelled(parts))
-        check_labels(parts)
         masks = _complete(parts, masks, split, seed)
         check_training_classes(parts, masks[0])
     return masks
