@@ -324,6 +324,24 @@ def test_a_column_that_is_almost_of_another_kind_says_why_it_is_not(
     assert columns_of(a=["t"] * 99 + ["x"])["a"].kind == "one-hot"  # no pair
 
 
+@pytest.mark.parametrize("instructed", [[], ["legal form", "form"]])
+def test_values_that_differ_only_in_case_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, instructed: list[str]
+) -> None:
+    given = {**company(), "form": [["a", "A", "b", "B", "c", "C", "D", "d", "Ä", "ä"][i % 10] for i in range(ROWS)]}
+    given["legal form"] = [["GmbH", "AG", "GMBH "][i % 3] for i in range(ROWS)]
+    given["label"] = ["Xy" if i % 3 else "XY" if i else "yes" for i in range(ROWS - 1)] + [""]
+    load_dataset(write(tmp_path / "firms", given), one_hot=instructed)
+    classes = "'XY' (19 nodes) and 'Xy' (39 nodes) differ only in upper and lower case; if they are one class, write"
+    assert f"nodes.csv, column 'label': {classes} them alike." in caplog.text
+    form = "'form' ('A' (6 nodes) and 'a' (6 nodes), 'B' (6 nodes) and 'b' (6 nodes), 'C' (6 nodes) and 'c' (6 nodes)"
+    for text in ("values that differ only in upper and lower case; if", f"{form} and 2 more)", "'legal form' ('GMBH'"):
+        assert text in caplog.text, text
+    caplog.clear()
+    load_dataset(write(tmp_path / "firms", company()))
+    assert "differ only" not in caplog.text
+
+
 @pytest.mark.parametrize("how", ["tables", "pandas", "built"])
 def test_a_model_knows_the_names_of_the_columns_that_are_no_features(tmp_path: Path, how: str) -> None:
     nodes = pd.DataFrame({"nr": range(ROWS), "paper": ["xy"[i % 2] for i in range(ROWS)]})

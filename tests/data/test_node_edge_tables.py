@@ -231,12 +231,15 @@ def test_wide_tables_of_counts_become_sparse(tmp_path: Path) -> None:
     assert not sp.issparse(Graph.from_pandas(nodes.assign(age=50), edges).features)  # not a word
 
 
-def test_multilabel(tmp_path: Path) -> None:
+def test_multilabel(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     nodes = "id,label,split,x\n1,b|a,train,1\n2,c,train,2\n3,|,train,3\n4,a,val,4\n5,,,5\n"
     graph = load_dataset(write(tmp_path / "g", nodes, "source,target\n1,2\n"), multilabel=True)
     assert graph.class_names == ("a", "b", "c") and graph.multilabel
     assert graph.labels.tolist() == [[1, 1, 0], [0, 0, 1], [0, 0, 0], [1, 0, 0], [0, 0, 0]]
     assert graph.train.tolist() == [True, True, True, False, False]
+    assert "differ only" not in caplog.text
+    load_dataset(write(tmp_path / "g", nodes.replace("2,c", "2,A|c"), "source,target\n1,2\n"), multilabel=True)
+    assert "'A' (1 node) and 'a' (2 nodes) differ only in upper and lower case" in caplog.text
 
 
 def test_an_edge_listed_twice_is_one_unless_it_has_weights(tmp_path: Path) -> None:

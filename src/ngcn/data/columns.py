@@ -287,6 +287,17 @@ def announce(nodes: Table, columns: Sequence[Column]) -> None:
         log.warning(f"{nodes.name}: ignored, as names or codes: {_listed(other)}; `one_hot` or `text` would use them.")
 
 
+def warn_about_case(nodes: Table, columns: Sequence[Column]) -> None:
+    """Name the values of one-hot columns that may be one, written differently."""
+    alike = {}
+    for column in columns:
+        if column.kind == "one-hot":
+            alike[column.name] = cells.alike_but_for_case(cells.counted(nodes.known(column.name)))
+    if listed := _listed({name: texts for name, texts in alike.items() if texts}):
+        what = "values that differ only in upper and lower case; if they are one value, write them alike"
+        log.warning(f"{nodes.name}: {what}: {listed}.")
+
+
 def _distinct(nodes: Table, name: str) -> int:
     return len(pc.unique(nodes.known(name).drop_null()))
 

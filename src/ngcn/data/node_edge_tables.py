@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ngcn.data.columns import Column, announce, column_facts
+from ngcn.data.columns import Column, announce, column_facts, warn_about_case
 from ngcn.data.feature_columns import NO_NODE, check_one_hot, feature_blocks, plan_columns, sparse_features
 from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way
 from ngcn.data.table import BadCells, Table, as_integers
@@ -160,6 +160,7 @@ def _features_of(
         plan = plan_columns(nodes, list(special.values()), one_hot, text, columns or ())
         if not known and "label" in special:  # else the labels may be among the columns
             announce(nodes, [column for column in plan if column.name not in (*one_hot, *text)])
+            warn_about_case(nodes, plan)
         blocks = feature_blocks(nodes, plan, known=known)
         with of_training:
             check_one_hot(nodes, blocks)
