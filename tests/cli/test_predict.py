@@ -193,6 +193,25 @@ def test_only_nodes_that_training_has_not_seen(ngcn: Ngcn) -> None:
     assert not Path("none.csv").exists()
 
 
+def test_tables_of_the_new_nodes_alone_are_not_enough(ngcn: Ngcn) -> None:
+    nodes = write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", *QUICK, "--steps", "2").exit_code == 0
+    nodes.iloc[:2].assign(id=["q1", "q2"]).to_csv("new.csv", index=False)
+    Path("links.csv").write_text("source,target\nq1,p01\nq1,q2\nq2,p03\n")
+    result = ngcn("predict", "run", "new.csv", "--edges", "links.csv", "--only-new", "--out", "x.csv")
+    assert result.exit_code == 2 and not Path("x.csv").exists()
+    for text in (
+        "links.csv has 2 bad cells: row 2, column 'target': there is no node 'p01' in new.csv",
+        "2 different ids are unknown: add them there, or remove the rows; tables with new nodes need the old nodes and "
+        "edges, too: see the guide `New nodes and other graphs`.",
+    ):
+        assert text in result.stderr
+    Path("links.csv").write_text(Path("crowds/edges.csv").read_text() + "p01,q1\n")
+    result = ngcn("predict", "run", "new.csv", "--edges", "links.csv", "--only-new", "--out", "x.csv")
+    assert "rows have ids that are not in new.csv; ids look like 'q1' there, and like 'p" in result.stderr
+    assert "write them alike; tables with new nodes need the old nodes and edges, too" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [

@@ -391,6 +391,43 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
         load_dataset(path)
 
 
+def test_ids_that_lost_their_leading_zeros(tmp_path: Path) -> None:
+    nodes = "id,label,age\n" + "".join(f"{i:04},{'xy'[i % 2]},{i}\n" for i in range(20))
+    edges = "source,target\n" + "".join(f"{i},{(i + 1) % 20}\n" for i in range(20))
+    padded = "source,target\n" + "".join(f"{i:04},{(i + 1) % 20:04}\n" for i in range(20))
+    assert load_dataset(write(tmp_path / "zoo", nodes, padded)).edges == 20
+    for given, lost, there, here in (
+        ((nodes, edges), "edges", "0000", "0"),
+        ((re.sub("(?m)^0+(?=[0-9])", "", nodes), padded), "nodes", "0", "0000"),
+    ):
+        with pytest.raises(DatasetError) as raised:
+            load_dataset(write(tmp_path / "zoo", *given))
+        text = str(raised.value).replace(f"{tmp_path}/zoo/", "")
+        looks = f"ids look like '{there}' there, and like '{here}' here"
+        remedy = f"{lost}.csv lost the leading zeros; in pandas, read ids with dtype=str."
+        assert text == f"edges.csv: all 20 rows have ids that are not in nodes.csv; {looks}: {remedy}"
+    table = pd.read_csv(tmp_path / "zoo" / "nodes.csv").assign(id=[f"{i:04}" for i in range(20)])
+    with pytest.raises(DatasetError, match="the edges lost the leading zeros"):
+        Graph.from_pandas(table, pd.DataFrame({"source": range(19), "target": range(1, 20)}))
+
+
+def test_unknown_ids(tmp_path: Path) -> None:
+    nodes = "id,label,age\n" + "".join(f"n{i},{'xy'[i % 2]},{i}\n" for i in range(20))
+    edges = "source,target\n" + "".join(f"{i} n,{(i + 1) % 20} n\n" for i in range(20))
+    for more, rows in (("", "all 20 rows"), ("n1,n2\n", "20 of 21 rows")):
+        looks = "ids look like 'n0' there, and like '0 n' here: write them alike, or use another column with `id="
+        with pytest.raises(DatasetError, match=rf"edges\.csv: {rows} have ids that are not in .*nodes\.csv; {looks}"):
+            load_dataset(write(tmp_path / "zoo", nodes, edges + more))
+    some = "source,target\n" + "".join(f"n{i},{'uv'[i % 2]}\n" for i in range(9)) + "n1,\n"
+    remedy = r"2 different ids are unknown: add them there, or remove the rows\.$"
+    with pytest.raises(DatasetError, match=rf"edges\.csv has 10 bad cells: .*; and 5 more; {remedy}"):
+        load_dataset(write(tmp_path / "zoo", nodes, some))
+    with pytest.raises(DatasetError, match=r"features\.csv: all 6 rows have ids that are not in .*like '5' here"):
+        load_dataset(write(tmp_path / "zoo", nodes, "source,target\n", "id,feature\n" + "5,sun\n" * 6))
+    with pytest.raises(DatasetError, match=r"a node id is missing; fill it in or remove the row\.$"):
+        load_dataset(write(tmp_path / "zoo", nodes, "source,target\nn1,\n", "id,feature\nn1,sun\n"))
+
+
 def test_repeated_edges_and_self_loops_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     load_dataset(write(tmp_path / "zoo", edges=EDGES))
     assert "repeat" not in caplog.text and "itself" not in caplog.text

@@ -11,13 +11,13 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from ngcn.data.columns import NUMBERS, Column, decide, instructed, numbers
+from ngcn.data.node_ids import places
 from ngcn.data.parts import Block, log
 from ngcn.data.table import Table
 from ngcn.data.words import tf_idf
 from ngcn.errors import DatasetError, Problems
 
 ONE_HOT_VALUES = 1000  # a column with more values belongs into a table of features
-NO_NODE = "add it there, or remove the row."
 WIDE = 32  # columns; a table with fewer is never a bag of words
 
 
@@ -70,13 +70,11 @@ def feature_blocks(nodes: Table, columns: Sequence[Column], *, known: bool = Fal
     return blocks
 
 
-def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array | None) -> Block:
+def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array | None, *, known: bool = False) -> Block:
     """Return the features in a table with a row for each (id, feature, value)."""
     problems = Problems()
     with problems:
-        places, unknown = table.places(id_column, ids, nodes.name)
-        if unknown:
-            raise table.bad_cells(unknown, remedy=NO_NODE)
+        (rows,) = places(table, [id_column], ids, nodes.name, known=known)
     with problems:
         feature_column = table.need("feature")
         if not len(table):
@@ -88,10 +86,10 @@ def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array | 
     problems.check()
     names = sorted(pc.unique(features).to_pylist())
     columns = pc.index_in(features, value_set=pa.array(names, pa.string())).to_numpy()
-    matrix = sp.csr_array((values, (places, columns)), shape=(len(nodes), len(names)))
+    matrix = sp.csr_array((values, (rows, columns)), shape=(len(nodes), len(names)))
     if again := len(table) - matrix.nnz:
-        rows = f"{again:,} rows repeat" if again > 1 else "1 row repeats"
-        log.warning(f"{table.name}: {rows} a feature of a node; the values are added.")
+        repeat = f"{again:,} rows repeat" if again > 1 else "1 row repeats"
+        log.warning(f"{table.name}: {repeat} a feature of a node; the values are added.")
     return Block(matrix, names, sparse=True)
 
 

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 import scipy.sparse as sp
 
 from ngcn.data.columns import Column, announce, column_facts, warn_about_case
-from ngcn.data.feature_columns import NO_NODE, check_one_hot, feature_blocks, plan_columns, sparse_features
+from ngcn.data.feature_columns import check_one_hot, feature_blocks, plan_columns, sparse_features
+from ngcn.data.node_ids import places
 from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way
 from ngcn.data.table import BadCells, Table, as_integers
 from ngcn.data.table_file import read_table
@@ -106,7 +107,7 @@ def parts_of_tables(
     if feature_table is not None:
         with problems:
             column = id_column(feature_table, id and feature_table.find(id), known=known)
-            blocks.append(sparse_features(feature_table, column, nodes, ids))
+            blocks.append(sparse_features(feature_table, column, nodes, ids, known=known))
     labels, masks, graph_of = {}, None, None
     with problems:
         labels = _labels(nodes, special["label"], multilabel) if "label" in special else {}
@@ -275,9 +276,7 @@ def _edge_rows(
     """The edges; None if they, or the ids of nodes, cannot be read."""
     with problems:
         ends = end_columns(edges, source, target, known=known)
-        (sources, unknown), (targets, more) = (edges.places(end, ids, home) for end in ends)
-        if unknown or more:
-            raise edges.bad_cells(unknown, more, remedy=NO_NODE)
+        sources, targets = places(edges, ends, ids, home, known=known)
     with problems:
         weights = edge_weights(edges, column) if (column := edges.find("weight")) else None
     if problems:

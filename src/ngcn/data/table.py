@@ -25,20 +25,20 @@ _NAMELESS = r"|__index_level_\d+__|Unnamed: \d+"  # empty, or the names that pan
 
 @dataclass(frozen=True)
 class BadCells:
-    """The cells of a column that cannot be used: how many there are, and the rows (from 0) and faults of the first."""
+    """The cells of a column that cannot be used: their rows (from 0), and the rows and faults of the first."""
 
     column: str
-    count: int
+    rows: np.ndarray
     first: Sequence[tuple[int, str]]
 
     @classmethod
     def at(cls, column: str, which: np.ndarray, fault: Callable[[int], str]) -> BadCells:
         """Those where ``which`` is true."""
         rows = np.flatnonzero(which)
-        return cls(column, len(rows), [(row, fault(row)) for row in rows[:MOST_LISTED].tolist()])
+        return cls(column, rows, [(row, fault(row)) for row in rows[:MOST_LISTED].tolist()])
 
     def __len__(self) -> int:
-        return self.count
+        return len(self.rows)
 
 
 class Table:
@@ -122,19 +122,6 @@ class Table:
 
     def ids(self, column: str) -> pa.Array:
         return self.texts(column, f"{NO_ID}; fill it in or remove the row.")
-
-    def places(self, column: str, ids: pa.Array | None, home: str) -> tuple[np.ndarray, BadCells]:
-        """Return the position of each cell in ``ids``, the ids of the nodes in the table ``home``, and the cells that
-        have none: missing and unknown ids. If ids cannot be read, they are None, and no cell is unknown."""
-        texts = self.texts(column)
-        found = pc.index_in(texts, value_set=texts.unique().drop_null() if ids is None else ids)
-
-        def fault(row: int) -> str:
-            name = texts[row].as_py()
-            return NO_ID if name is None else f"there is no node {name!r} in {home}"
-
-        unknown = BadCells.at(column, found.is_null().to_numpy(zero_copy_only=False), fault)
-        return pc.fill_null(found, -1).to_numpy(), unknown
 
     def numbers(self, column: str, remedy: str) -> np.ndarray:
         """Return the cells as finite float32, true as 1. Errors about a cell end with ``remedy``."""
