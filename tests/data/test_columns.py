@@ -292,6 +292,15 @@ def test_facts_about_columns(tmp_path: Path) -> None:
     assert "'many' is not a number" in str(bad.errors[0]) and len(bad.column_facts()) == len(company())
 
 
+def test_dates_of_either_order_are_described_and_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path / "firms", {**company(), "sold": [f"{i % 12 + 1}/{i % 11 + 1}/2020" for i in range(ROWS)]})
+    with pytest.raises(DatasetError, match="column 'sold': these dates may have the day or the month first; write"):
+        load_dataset(path)
+    assert "'founded' (dates (day first)" in caplog.text and "'sold'" not in caplog.text
+    facts = {of.name: of.treatment for of in read(path).column_facts()}
+    assert facts["sold"] == "dates (day or month first is unclear)"
+
+
 def test_a_few_odd_cells_are_missing_values_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     given = company(rows=100)
     odd = {"listed": (3, "vielleicht"), "staff": (5, "many"), "margin": (7, "1e9 km"), "founded": (0, "long ago")}

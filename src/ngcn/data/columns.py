@@ -58,6 +58,8 @@ class Column:
 
     def describe(self) -> str:
         """The treatment in words; empty for plain numbers."""
+        if self.format == EITHER:
+            return "dates (day or month first is unclear)"
         if self.kind == "number":
             unit = self.format[1:]
             what = "percentages" if unit == "%" else f"amounts in {unit}" if unit else ""
@@ -273,7 +275,8 @@ def _announce_odd(nodes: Table, odd: Sequence[BadCells], known: bool) -> None:
 
 def announce(nodes: Table, columns: Sequence[Column]) -> None:
     """Print how columns are read that nobody gave instructions for: one line for each treatment."""
-    read = {column.name: column.describe() for column in columns if column.kind in NUMBERS and column.kind != "boolean"}
+    numeric = [column for column in columns if column.kind in NUMBERS and column.kind != "boolean"]
+    read = {column.name: column.describe() for column in numeric if column.format != EITHER}  # which is an error
     if listed := _listed({name: what for name, what in read.items() if what}):
         log.warning(f"{nodes.name}: read as numbers: {listed}.")
     if few := {c.name: _of_values(nodes, c.name) for c in columns if c.kind == "one-hot"}:
