@@ -310,10 +310,18 @@ def test_a_few_odd_cells_are_missing_values_and_named(tmp_path: Path, caplog: py
     assert {column.name: (column.kind, column.format) for column in graph.columns} == KINDS
     for name, (row, cell) in odd.items():
         assert np.isnan(graph.features[row, graph.feature_names.index(name)])
-        assert f"column {name!r}: 1 cell counts as missing (row {row + 2}: {cell!r} is " in caplog.text
-    assert "correct it, or train with `one_hot=['listed']` or `ignore=['listed']`." in caplog.text
+        what = {"listed": "yes or no", "founded": "a date like the others"}.get(name, "a number")
+        told = f"column {name!r}: 1 cell cannot be read as {what} and is filled like a missing value: {cell!r} (row "
+        assert f"{told}{row + 2})" in caplog.text
+    assert "'vielleicht' (row 5); `one_hot=['listed']` would make a feature of each value." in caplog.text
+    assert "'many' (row 7)." in caplog.text  # too many values for that
     facts = {of.name: of for of in read(write(tmp_path / "firms", given)).column_facts()}
     assert (facts["listed"].kind, facts["listed"].missing, facts["staff"].missing) == ("boolean", 1, 1)
+    caplog.clear()
+    some = dict(enumerate(("s/d", "old", "s/d", "a", "b", "c", "d", "s/d", "d")))
+    load_dataset(write(tmp_path / "more", {**company(rows=200), "staff": [some.get(i, str(i)) for i in range(200)]}))
+    listed = "'s/d' (3 times), 'd' (2 times), 'old' (row 3), 'a' (row 5), 'b' (row 6) and 1 other."
+    assert f"9 cells cannot be read as a number and are filled like missing values: {listed}" in caplog.text
     for row in range(10):
         given["staff"][row] = "many"
     with pytest.raises(DatasetError, match="has 10 bad cells: row 2, column 'staff': 'many' is not a number"):

@@ -210,7 +210,8 @@ def test_an_odd_cell_is_missing_and_named_and_repeated_edges_are_counted(tmp_pat
     nodes.loc[248, "age"] = "old"
     built = build(write(tmp_path / "tables", nodes, edges, "csv"), out=tmp_path / "graph")
     assert np.isnan(built.features[248, 0]) and not np.isnan(built.features[247, 0])
-    assert "nodes.csv, column 'age': 1 cell counts as missing (row 250: 'old' is not a number)" in caplog.text
+    assert "nodes.csv, column 'age': 1 cell cannot be read as a number and is filled like a missing" in caplog.text
+    assert "'old' (row 250)" in caplog.text
     assert f"edges.csv: {3000 - built.edges:,} of 3,000 rows repeat an edge, in either direction" in caplog.text
 
 
