@@ -17,7 +17,11 @@ MISSING = (  # in any case
     *("missing", "not available", "n.d.", "n/d", "k.a.", "k. a."),
     *("#n/a", "#value!", "#ref!", "#div/0!", "#num!", "#name?", "#null!"),  # errors of spreadsheets
 )
-BOOLEANS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"))
+BOOLEANS = (
+    *(("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("on", "off"), ("oui", "non"), ("tak", "nie")),
+    *(("ja", "nein"), ("ja", "nej"), ("ja", "nei"), ("ja", "nee")),
+    *(("si", "no"), ("sí", "no"), ("sì", "no"), ("sim", "não")),
+)
 MOSTLY = 0.95  # of the cells of a column are of one kind: then the others count as missing values
 MOST_ALIKE = 3  # groups of texts in a message
 DECIMALS = (".", ",")  # a format of numbers is one of them and a unit, such as ",%"
