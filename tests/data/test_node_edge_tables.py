@@ -325,7 +325,9 @@ def test_warnings_can_be_turned_off(tmp_path: Path, caplog: pytest.LogCaptureFix
         load_dataset(path)
     assert caplog.text == ""
     load_dataset(path)
-    assert "'height' has the same value for every node" in caplog.text
+    assert "g: 'height' has the same value for every node, so it is uninformative" in caplog.text
+    load_dataset(write(tmp_path / "g", re.sub(r"[0-9.]+,[0-9.]+(?=\n)", "1,2", NODES)))
+    assert "g: 'age', 'height' have the same value for every node, so they are uninformative" in caplog.text
 
 
 @pytest.mark.parametrize("names", [("src", "dst"), ("from", "to"), ("ID_1", "ID_2"), ("citing", "cited")])

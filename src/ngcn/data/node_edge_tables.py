@@ -95,7 +95,7 @@ def parts_of_tables(
         columns: how a model that is used on the tables reads the columns of nodes; None for training.
     """
     if not len(nodes):
-        raise DatasetError(f"{nodes.name} has no rows, so the graph has no nodes.")
+        raise DatasetError(f"{nodes.has} no rows, so the graph has no nodes.")
     problems, of_training = Problems(), Problems()
     known = columns is not None
     special = special_columns(nodes, id, label, ignore, problems, of_training, known=known)
@@ -291,7 +291,7 @@ def _adjacency(edges: Table | None, rows: EdgeRows | None, nodes: int) -> sp.csr
     if unused := [name for name in edges.column_names if name not in used]:
         log.warning(f"{edges.name}: only source, target and weight of an edge are used, not {', '.join(unused)}.")
     if not len(edges):
-        log.warning(f"{edges.name} has no edges, so no node has a neighbour.")
+        log.warning(f"{edges.has} no edges, so no node has a neighbour.")
     if rows.weights is not None:
         warn_about_weights(edges.name, rows.weights.mean() if len(edges) else 1.0)
     adjacency = one_way(rows.sources, rows.targets, nodes, rows.weights)

@@ -46,11 +46,17 @@ class Table:
 
     Messages use ``name`` (the path) and count rows from ``first_row``: 2 if the first line is a header. ``blank_rows``
     are the numbers of blank rows that the parser skipped, ascending. ``decimal`` is the decimal sign of numbers such as
-    1,234, which may be a thousand or little more than one.
+    1,234, which may be a thousand or little more than one. ``plural`` is for names such as "the nodes".
     """
 
     def __init__(
-        self, columns: pa.Table, name: str, first_row: int = 1, blank_rows: Iterable[int] = (), decimal: str = "."
+        self,
+        columns: pa.Table,
+        name: str,
+        first_row: int = 1,
+        blank_rows: Iterable[int] = (),
+        decimal: str = ".",
+        plural: bool = False,
     ) -> None:
         try:
             names = [str(column).strip() for column in columns.column_names]
@@ -65,6 +71,8 @@ class Table:
         self.columns = columns.select(named).rename_columns(names)
         self.column_names = names
         self.name = name
+        self.has = f"{name} {'have' if plural else 'has'}"  # begins messages
+        self.it_has = "they have" if plural else "it has" if first_row == 1 else "its first line names"
         self.first_row = first_row
         self.blank_rows = blank_rows
         self.decimal = decimal
@@ -87,8 +95,7 @@ class Table:
                 remedy = f"did you mean {near[0]!r}?" if remedy.startswith("use") else f"rename {near[0]!r}?"
             first, more = self.column_names[:8], len(self.column_names) - 8
             listed = ", ".join(map(repr, first)) + (f" and {more} more" if more > 0 else "")
-            there = f"{'its first line names' if self.first_row == 2 else 'it has'} {listed}"
-            raise DatasetError(f"{self.name} has no column {column!r}; {there}: {remedy}")
+            raise DatasetError(f"{self.has} no column {column!r}; {self.it_has} {listed}: {remedy}")
         return found
 
     def row_number(self, row: int) -> int:
@@ -169,7 +176,7 @@ class Table:
             return self.error(row, column, f"{fault}; {remedy}")
         listed = [f"row {self.row_number(row)}, column {column!r}: {fault}" for row, column, fault in first]
         rest = f"; and {count - MOST_LISTED} more" if count > MOST_LISTED else ""
-        return DatasetError(f"{self.name} has {count} bad cells: {'; '.join(listed)}{rest}; {remedy}")
+        return DatasetError(f"{self.has} {count} bad cells: {'; '.join(listed)}{rest}; {remedy}")
 
     def cells(self, column: str) -> pa.Array:
         """Return the cells as they are in the file; those of a CSV file are text."""

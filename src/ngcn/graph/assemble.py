@@ -103,8 +103,9 @@ def for_training(parts: Parts, split: str | int = "given", seed: int = 0) -> Gra
 def for_model(parts: Parts, schema: Schema) -> Graph:
     """Make a graph to use a trained model on. All labelled nodes are test nodes.
 
-    Features get the model's order, by name. Values of one-hot columns and sparse features that the model does not know
-    are dropped with a warning, and those that the graph lacks are 0. Any other missing or extra feature is an error.
+    Features get the model's order, by name. Values of one-hot columns, sparse features and columns of a table of nodes
+    that the model does not know are dropped with a warning; values and sparse features that the graph lacks are 0. Any
+    other missing or extra feature is an error.
     Labels that are not classes of the model are unknown, with a warning.
     """
     Problems(parts.errors).check()

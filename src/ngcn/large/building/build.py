@@ -205,7 +205,7 @@ def _node_table(table: LargeTable, how: dict[str, Any]) -> NodeTable:
         problems += missing
     problems.check()
     if missing:
-        log.warning(f"{head.name} has no column 'label', so no node is labelled; `label` names another.")
+        log.warning(f"{head.has} no column 'label', so no node is labelled; `label` names another.")
     if "graph" in special and "split" not in special:
         raise DatasetError(
             f"{head.name}: a graph on disk is split by nodes, not by graphs; add a column 'split', or use "
@@ -225,7 +225,7 @@ def _edge_table(table: LargeTable, source: str | None, target: str | None) -> Ed
     if unused := [name for name in table.columns if name not in (*ends, weight)]:
         log.warning(f"{head.name}: only source, target and weight of an edge are used, not {', '.join(unused)}.")
     if not len(head):
-        log.warning(f"{head.name} has no edges, so no node has a neighbour.")
+        log.warning(f"{head.has} no edges, so no node has a neighbour.")
     return EdgeTable(table, ends, weight)
 
 
