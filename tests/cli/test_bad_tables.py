@@ -51,7 +51,19 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "no edges file": ({"edges.csv": None}, ["g/edges.csv cannot be read: No such file"]),
     "nothing at all": (
         {"nodes.csv": None, "edges.csv": None},
-        ["holds no graph", "should hold nodes.csv and edges.csv"],
+        ["holds no graph", "should hold nodes.csv and edges.csv", "NAME-G.json."],
+    ),
+    "tables of other names": (
+        {"nodes.csv": None, "edges.csv": None, "people.csv": NODES, "calls.tsv": EDGES, "notes.txt": "x"},
+        [
+            "g holds no graph that can be read",
+            "; or of its tables (calls.tsv, people.csv), name that of the nodes in place of the folder, and that of ",
+            "the edges with --edges FILE.",
+        ],
+    ),
+    "nodes of another name": (
+        {"nodes.csv": None, "people.csv": NODES},
+        ["g has no nodes.csv", "its tables (edges.csv, people.csv), name that of the nodes in place of the folder"],
     ),
     "two of a kind": ({"nodes.tsv": NODES}, ["both nodes.csv and nodes.tsv", "rename"]),
     "no id": (
@@ -142,13 +154,16 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     ),
     "latin-1": (
         {"nodes.csv": NODES.replace("\nd,", "\nZoë,").encode("latin-1")},
-        ["nodes.csv, row 5: a character is not in UTF-8; save the file in UTF-8"],
+        ["nodes.csv, row 5: a character is not in UTF-8; save the file in UTF-8 (in Excel: save as 'CSV UTF-8')."],
     ),
     "latin-1 in edges": (
         {"nodes.csv": NODES.replace("\nd,", "\nZoë,"), "edges.csv": EDGES.replace("d,", "Zoë,").encode("latin-1")},
-        ["edges.csv, row 4: a character is not in UTF-8; save the file in UTF-8"],
+        ["edges.csv, row 4: a character is not in UTF-8; save the file in UTF-8 (in Excel: save as 'CSV UTF-8')."],
     ),
-    "utf-16": ({"nodes.csv": NODES.encode("utf-16")}, ["nodes.csv is text in UTF-16; save it in UTF-8"]),
+    "utf-16": (
+        {"nodes.csv": NODES.encode("utf-16")},
+        ["nodes.csv is text in UTF-16; save it in UTF-8 (in Excel: save as 'CSV UTF-8')."],
+    ),
     "binary": ({"nodes.csv": bytes(range(256)) * 4}, ["nodes.csv"]),
     "open quotes": (
         {"nodes.csv": NODES.replace("age", '"age') + "f,x,,1\n" * 20_000},

@@ -430,6 +430,30 @@ def test_unknown_ids(tmp_path: Path) -> None:
         load_dataset(write(tmp_path / "zoo", nodes, "source,target\nn1,\n", "id,feature\nn1,sun\n"))
 
 
+def test_columns_of_edges_that_are_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    amounts = "source,target,kind,amount,gone\na,b,x,2.5 €,\nb,c,y,7 €,n/a\n"
+    load_dataset(write(tmp_path / "zoo", edges=amounts))
+    used = "edges.csv: only source, target and weight of an edge are used, not kind, amount, gone"
+    assert f"{used}; rename a column of numbers to 'weight' to use it as the weight." in caplog.text
+    caplog.clear()
+    load_dataset(write(tmp_path / "zoo", edges=re.sub(",[0-9.]+ €", ",z", amounts)))
+    assert f"{used}." in caplog.text
+    nodes = pd.DataFrame({"id": list("abcd"), "label": list("xyxy"), "f": range(4)})
+    caplog.clear()
+    load_dataset(write(tmp_path / "zoo", edges="source,target,weight,year\na,b,1,2000\n"))
+    assert "are used, not year." in caplog.text
+    for typed, told in (([1, 2], True), ([True, False], False), (pd.to_datetime(["2020", "2021"]), False)):
+        caplog.clear()
+        Graph.from_pandas(nodes, pd.DataFrame({"source": ["a", "b"], "target": ["c", "d"], "more": typed}))
+        assert ("not more; rename a column of numbers" in caplog.text) == told
+
+
+@pytest.mark.parametrize(("weight", "shown"), [(3050, "3,050"), (0.00123, "0.00123"), (99.99, "100"), (12.34, "12.3")])
+def test_the_mean_weight(tmp_path: Path, caplog: pytest.LogCaptureFixture, weight: float, shown: str) -> None:
+    load_dataset(write(tmp_path / "zoo", edges=f"source,target,weight\na,b,{weight}\n"))
+    assert f"edges.csv: the mean weight is {shown}, but self-loops have weight 1" in caplog.text
+
+
 def test_repeated_edges_and_self_loops_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     load_dataset(write(tmp_path / "zoo", edges=EDGES))
     assert "repeat" not in caplog.text and "itself" not in caplog.text

@@ -247,6 +247,9 @@ def test_a_row_with_too_many_cells_is_named_whatever_is_before_it(tmp_path):
         file.write("source,target\n" + "1,2\n" * 3000 + "\n1,two\n")
     with pytest.raises(DatasetError, match=r"edges\.csv\.gz, row 3003, column 'target': there is no node 'two'"):
         build(folder / "edges.csv.gz", folder / "nodes.csv", out=tmp_path / "graph")
+    (folder / "latin.csv").write_bytes("source,target\n1,2\n\n1,Zoë\n".encode("latin-1"))
+    with pytest.raises(DatasetError, match=r"latin\.csv, row 4: a character is not in UTF-8; .*save as 'CSV UTF-8'"):
+        build(folder / "latin.csv", folder / "nodes.csv", out=tmp_path / "graph")
     (folder / "edges.parquet").write_bytes(b"PAR1 not really")
     for name, message in (("edges.parquet", "truncated or damaged"), ("none.csv", "cannot be read: No such file")):
         with pytest.raises(DatasetError, match=f"{name} .*{message}"):

@@ -287,9 +287,7 @@ def _edge_rows(
 def _adjacency(edges: Table | None, rows: EdgeRows | None, nodes: int) -> sp.csr_array:
     if edges is None or rows is None:  # they cannot be read
         return sp.csr_array((nodes, nodes))
-    used = (*rows.ends, edges.find("weight"))
-    if unused := [name for name in edges.column_names if name not in used]:
-        log.warning(f"{edges.name}: only source, target and weight of an edge are used, not {', '.join(unused)}.")
+    warn_about_unused(edges, rows.ends)
     if not len(edges):
         log.warning(f"{edges.has} no edges, so no node has a neighbour.")
     if rows.weights is not None:
@@ -297,6 +295,17 @@ def _adjacency(edges: Table | None, rows: EdgeRows | None, nodes: int) -> sp.csr
     adjacency = one_way(rows.sources, rows.targets, nodes, rows.weights)
     warn_about_repeats(edges.name, len(edges) - adjacency.nnz, int((rows.sources == rows.targets).sum()), rows.weights)
     return adjacency
+
+
+def warn_about_unused(edges: Table, ends: tuple[str, str]) -> None:
+    """Name the columns of a table of edges that are not used, and how one of numbers would be."""
+    weight = edges.find("weight")
+    if unused := [name for name in edges.column_names if name not in (*ends, weight)]:
+        rename = ""
+        if not weight and any(map(edges.seems_numeric, unused)):
+            rename = "; rename a column of numbers to 'weight' to use it as the weight"
+        what = "only source, target and weight of an edge are used"
+        log.warning(f"{edges.name}: {what}, not {', '.join(unused)}{rename}.")
 
 
 def warn_about_repeats(name: str, repeated: int, loops: int, weights: Any) -> None:
@@ -323,8 +332,9 @@ def edge_weights(edges: Table, column: str) -> np.ndarray:
 
 def warn_about_weights(name: str, mean: float) -> None:
     if not 0.1 <= mean <= 10:
+        shown = f"{mean:.3g}" if mean < 100 else f"{mean:,.0f}"
         log.warning(
-            f"{name}: the mean weight is {mean:.3g}, but self-loops have weight 1; scale them to a mean near 1 unless "
+            f"{name}: the mean weight is {shown}, but self-loops have weight 1; scale them to a mean near 1 unless "
             "this is intended."
         )
 

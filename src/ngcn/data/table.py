@@ -18,6 +18,7 @@ from ngcn.errors import DatasetError
 from ngcn.text import shorten
 
 INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"  # as str(int) writes it: 007 is text
+HEAD = 1000  # rows that tell whether a column that is not used has numbers
 MOST_LISTED = 5  # cells in a message
 NO_ID = "a node id is missing"
 _NAMELESS = r"|__index_level_\d+__|Unnamed: \d+"  # empty, or the names that pandas uses for a column without a name
@@ -166,6 +167,14 @@ class Table:
         if not bad.any():
             self._warn_about_precision(column, single, values)
         return single, BadCells.at(column, bad, lambda row: _complaint(given[row].as_py(), values[row], kind))
+
+    def seems_numeric(self, column: str) -> bool:
+        """Whether the first cells are numbers."""
+        given = self.columns.column(column)[:HEAD]
+        if not (pa.types.is_string(given.type) or pa.types.is_large_string(given.type)):
+            return _is_numeric(given.type) and not pa.types.is_boolean(given.type)
+        known = cells.without_missing(pc.utf8_trim_whitespace(given.combine_chunks().cast(pa.string()))).drop_null()
+        return len(known) > 0 and cells.read_numbers(known) is not None
 
     def bad_cells(self, *bad: BadCells, remedy: str) -> DatasetError:
         """Return the error about cells of any columns: the first five of them, and their number."""
