@@ -57,13 +57,13 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
         {"nodes.csv": None, "edges.csv": None, "people.csv": NODES, "calls.tsv": EDGES, "notes.txt": "x"},
         [
             "g holds no graph that can be read",
-            "; or of its tables (calls.tsv, people.csv), name that of the nodes in place of the folder, and that of ",
-            "the edges with --edges FILE.",
+            "; it has calls.tsv, people.csv: name the table of nodes in place of the folder, and that of ",
+            "edges with --edges FILE.",
         ],
     ),
     "nodes of another name": (
         {"nodes.csv": None, "people.csv": NODES},
-        ["g has no nodes.csv", "its tables (edges.csv, people.csv), name that of the nodes in place of the folder"],
+        ["g has no nodes.csv", "; it has edges.csv, people.csv: name the table of nodes in place of the folder"],
     ),
     "two of a kind": ({"nodes.tsv": NODES}, ["both nodes.csv and nodes.tsv", "rename"]),
     "no id": (

@@ -110,8 +110,8 @@ def _name_tables(folder: Path) -> str:
         return ""
     more = f" and {len(files) - MOST_LISTED} more" if len(files) > MOST_LISTED else ""
     there = f"{', '.join(files[:MOST_LISTED])}{more}"
-    how = "name that of the nodes in place of the folder, and that of the edges with `edges='FILE'`"
-    return f"; or of its tables ({there}), {how}"
+    how = "name the table of nodes in place of the folder, and that of edges with `edges='FILE'`"
+    return f"; it has {there}: {how}"
 
 
 def _find_table(folder: Path, table: str) -> Path | None:
