@@ -51,7 +51,19 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "no edges file": ({"edges.csv": None}, ["g/edges.csv cannot be read: No such file"]),
     "nothing at all": (
         {"nodes.csv": None, "edges.csv": None},
-        ["holds no graph", "should hold nodes.csv and edges.csv"],
+        ["holds no graph", "should hold nodes.csv and edges.csv", "NAME-G.json."],
+    ),
+    "tables of other names": (
+        {"nodes.csv": None, "edges.csv": None, "people.csv": NODES, "calls.tsv": EDGES, "notes.txt": "x"},
+        [
+            "g holds no graph that can be read",
+            "; it has calls.tsv, people.csv: name the table of nodes in place of the folder, and that of ",
+            "edges with --edges FILE.",
+        ],
+    ),
+    "nodes of another name": (
+        {"nodes.csv": None, "people.csv": NODES},
+        ["g has no nodes.csv", "; it has edges.csv, people.csv: name the table of nodes in place of the folder"],
     ),
     "two of a kind": ({"nodes.tsv": NODES}, ["both nodes.csv and nodes.tsv", "rename"]),
     "no id": (
@@ -142,13 +154,16 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     ),
     "latin-1": (
         {"nodes.csv": NODES.replace("\nd,", "\nZoë,").encode("latin-1")},
-        ["nodes.csv, row 5: a character is not in UTF-8; save the file in UTF-8"],
+        ["nodes.csv, row 5: a character is not in UTF-8; save the file in UTF-8 (in Excel: save as 'CSV UTF-8')."],
     ),
     "latin-1 in edges": (
         {"nodes.csv": NODES.replace("\nd,", "\nZoë,"), "edges.csv": EDGES.replace("d,", "Zoë,").encode("latin-1")},
-        ["edges.csv, row 4: a character is not in UTF-8; save the file in UTF-8"],
+        ["edges.csv, row 4: a character is not in UTF-8; save the file in UTF-8 (in Excel: save as 'CSV UTF-8')."],
     ),
-    "utf-16": ({"nodes.csv": NODES.encode("utf-16")}, ["nodes.csv is text in UTF-16; save it in UTF-8"]),
+    "utf-16": (
+        {"nodes.csv": NODES.encode("utf-16")},
+        ["nodes.csv is text in UTF-16; save it in UTF-8 (in Excel: save as 'CSV UTF-8')."],
+    ),
     "binary": ({"nodes.csv": bytes(range(256)) * 4}, ["nodes.csv"]),
     "open quotes": (
         {"nodes.csv": NODES.replace("age", '"age') + "f,x,,1\n" * 20_000},
@@ -167,6 +182,16 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "too few labels": (
         {"nodes.csv": "id,label,age\na,x,1\nb,y,2\n", "edges.csv": "source,target\na,b\n"},
         ["g: every label has one training node only, so none is left for validation", "with --label COLUMN"],
+    ),
+    "labels that are amounts": (
+        {
+            "nodes.csv": "id;label;age\n" + "".join(f"n{i};{i // 2 * 9 % 17},{i % 5};{i}\n" for i in range(20)),
+            "edges.csv": "source;target\nn0;n1\n",
+        },
+        [
+            "nodes.csv, column 'label': there are 20 different numbers for 20 nodes, but ngcn predicts classes, not ",
+            "numbers; divide them into ranges, or use another column of labels with --label COLUMN.",
+        ],
     ),
     "nothing to train on": (
         {"nodes.csv": "id,label,split\na,x,val\nb,y,test\n", "edges.csv": "source,target\na,b\n"},

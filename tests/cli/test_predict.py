@@ -192,6 +192,25 @@ def test_only_nodes_that_training_has_not_seen(ngcn: Ngcn) -> None:
     assert not Path("none.csv").exists()
 
 
+def test_tables_of_the_new_nodes_alone_are_not_enough(ngcn: Ngcn) -> None:
+    nodes = write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", *QUICK, "--steps", "2").exit_code == 0
+    nodes.iloc[:2].assign(id=["q1", "q2"]).to_csv("new.csv", index=False)
+    Path("links.csv").write_text("source,target\nq1,p01\nq1,q2\nq2,p03\n")
+    result = ngcn("predict", "run", "new.csv", "--edges", "links.csv", "--only-new", "--out", "x.csv")
+    assert result.exit_code == 2 and not Path("x.csv").exists()
+    for text in (
+        "links.csv has 2 bad cells: row 2, column 'target': there is no node 'p01' in new.csv",
+        "2 different ids are unknown: add them there, or remove the rows; tables with new nodes need the old nodes and "
+        "edges, too: see the guide `New nodes and other graphs`.",
+    ):
+        assert text in result.stderr
+    Path("links.csv").write_text(Path("crowds/edges.csv").read_text() + "p01,q1\n")
+    result = ngcn("predict", "run", "new.csv", "--edges", "links.csv", "--only-new", "--out", "x.csv")
+    assert "rows have ids that are not in new.csv; ids look like 'q1' there, and like 'p" in result.stderr
+    assert "write them alike; tables with new nodes need the old nodes and edges, too" in result.stderr
+
+
 @pytest.mark.parametrize(
     ("change", "message"),
     [
@@ -199,7 +218,6 @@ def test_only_nodes_that_training_has_not_seen(ngcn: Ngcn) -> None:
             lambda nodes: nodes.drop(columns="height"),
             "nodes.csv has no column 'height'",
         ),
-        (lambda nodes: nodes.assign(width=1), "4 features, but the model was trained with 3; 'width' is not one"),
         (
             lambda nodes: nodes.assign(height=nodes["height"].astype(str).where(nodes.index > 4, "tall")),
             "has 5 bad cells: row 2, column 'height': 'tall' is not a number",
@@ -217,6 +235,18 @@ def test_other_features_than_those_of_the_model_raise_an_error(ngcn: Ngcn, chang
     assert not Path("new.csv").exists()
     cora = ngcn("predict", "run", "cora", "--out", "new.csv")
     assert cora.exit_code == 2 and "cora has 1433 features, but the model was trained with 3" in cora.stderr
+
+
+def test_columns_that_the_model_does_not_know_are_ignored(ngcn: Ngcn) -> None:
+    nodes = write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", *QUICK, "--steps", "2").exit_code == 0
+    assert ngcn("predict", "run", "crowds", "--all", "--out", "old.csv").exit_code == 0
+    more = nodes.assign(width=1, note="x", born="1/2/2003")  # these dates would be an error in training
+    more.to_csv("crowds/nodes.csv", index=False)
+    result = ngcn("predict", "run", "crowds", "--all", "--out", "new.csv")
+    told = "nodes.csv: columns that the model does not know are ignored: 'width', 'note', 'born'."
+    assert result.exit_code == 0 and told in result.stderr, result.output
+    assert Path("new.csv").read_text() == Path("old.csv").read_text()
 
 
 def test_a_column_may_not_be_missing_but_sparse_features_may(ngcn: Ngcn) -> None:

@@ -59,7 +59,7 @@ def test_what_gexf_calls_a_node_is_no_feature(tmp_path: Path) -> None:
     graph = load_dataset(str(tmp_path / "club.gexf"), label="club")
     assert graph.features.shape == (34, 34) and graph.class_names == ("Mr. Hi", "Officer")
     with pytest.raises(
-        DatasetError, match=r"no column 'label'; it has 'id', 'club': add it, or use another column with"
+        DatasetError, match=r"have no column 'label'; they have 'id', 'club': add it, or use another column with"
     ):
         load_dataset(str(tmp_path / "club.gexf"))
 
@@ -92,6 +92,10 @@ def test_pandas() -> None:
         Graph.from_pandas(pd.concat([nodes, nodes[["age"]]], axis=1), edges)
     with pytest.raises(DatasetError, match=r"must be a data frame, not a list"):
         Graph.from_pandas([], edges)
+    with pytest.raises(DatasetError, match=r"the nodes have no column 'id'; they have 'nr', 'label'"):
+        Graph.from_pandas(nodes.rename(columns={"id": "nr"}), edges)
+    with pytest.raises(DatasetError, match=r"the edges have 5 bad cells"):
+        Graph.from_pandas(nodes, edges.assign(weight=0))
 
 
 def test_decimals_are_numbers() -> None:

@@ -11,7 +11,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ngcn.data.cells import DATES, DECIMALS, MISSING, days, parse, read_numbers, without_missing
+from ngcn.data.cells import (
+    BOOLEANS,
+    DATES,
+    DECIMALS,
+    MISSING,
+    days,
+    parse,
+    read_numbers,
+    share_of_booleans,
+    without_missing,
+)
 
 NAN = float("nan")
 
@@ -133,6 +143,18 @@ def test_times_booleans_and_missing() -> None:
     )
     missing = pa.array([*MISSING, *map(str.upper, MISSING), "0", "unknown"])
     assert without_missing(missing).drop_null().to_pylist() == ["0", "unknown"]
+
+
+@pytest.mark.parametrize(("yes", "no"), BOOLEANS)
+def test_yes_and_no(yes: str, no: str) -> None:
+    texts = pa.array([yes.upper(), no.capitalize(), None, yes])
+    assert share_of_booleans(texts) == 1
+    np.testing.assert_array_equal(parse(texts, "boolean"), [1, 0, NAN, 1])
+
+
+def test_no_word_means_both() -> None:
+    yes, no = zip(*BOOLEANS, strict=True)
+    assert not set(yes) & set(no) and {"sí", "sim", "tak", "on"} < set(yes) and {"não", "nee", "nej", "nei"} < set(no)
 
 
 def test_types_of_arrow() -> None:

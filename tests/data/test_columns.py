@@ -292,6 +292,15 @@ def test_facts_about_columns(tmp_path: Path) -> None:
     assert "'many' is not a number" in str(bad.errors[0]) and len(bad.column_facts()) == len(company())
 
 
+def test_dates_of_either_order_are_described_and_not_read(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    path = write(tmp_path / "firms", {**company(), "sold": [f"{i % 12 + 1}/{i % 11 + 1}/2020" for i in range(ROWS)]})
+    with pytest.raises(DatasetError, match="column 'sold': these dates may have the day or the month first; write"):
+        load_dataset(path)
+    assert "'founded' (dates (day first)" in caplog.text and "'sold'" not in caplog.text
+    facts = {of.name: of.treatment for of in read(path).column_facts()}
+    assert facts["sold"] == "dates (day or month first is unclear)"
+
+
 def test_a_few_odd_cells_are_missing_values_and_named(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     given = company(rows=100)
     odd = {"listed": (3, "vielleicht"), "staff": (5, "many"), "margin": (7, "1e9 km"), "founded": (0, "long ago")}
@@ -301,10 +310,18 @@ def test_a_few_odd_cells_are_missing_values_and_named(tmp_path: Path, caplog: py
     assert {column.name: (column.kind, column.format) for column in graph.columns} == KINDS
     for name, (row, cell) in odd.items():
         assert np.isnan(graph.features[row, graph.feature_names.index(name)])
-        assert f"column {name!r}: 1 cell counts as missing (row {row + 2}: {cell!r} is " in caplog.text
-    assert "correct it, or train with `one_hot=['listed']` or `ignore=['listed']`." in caplog.text
+        what = {"listed": "yes or no", "founded": "a date like the others"}.get(name, "a number")
+        told = f"column {name!r}: 1 cell cannot be read as {what} and is filled like a missing value: {cell!r} (row "
+        assert f"{told}{row + 2})" in caplog.text
+    assert "'vielleicht' (row 5); `one_hot=['listed']` would make a feature of each value." in caplog.text
+    assert "'many' (row 7)." in caplog.text  # too many values for that
     facts = {of.name: of for of in read(write(tmp_path / "firms", given)).column_facts()}
     assert (facts["listed"].kind, facts["listed"].missing, facts["staff"].missing) == ("boolean", 1, 1)
+    caplog.clear()
+    some = dict(enumerate(("s/d", "old", "s/d", "a", "b", "c", "d", "s/d", "d")))
+    load_dataset(write(tmp_path / "more", {**company(rows=200), "staff": [some.get(i, str(i)) for i in range(200)]}))
+    listed = "'s/d' (3 times), 'd' (2 times), 'old' (row 3), 'a' (row 5), 'b' (row 6) and 1 other."
+    assert f"9 cells cannot be read as a number and are filled like missing values: {listed}" in caplog.text
     for row in range(10):
         given["staff"][row] = "many"
     with pytest.raises(DatasetError, match="has 10 bad cells: row 2, column 'staff': 'many' is not a number"):
@@ -322,6 +339,24 @@ def test_a_column_that_is_almost_of_another_kind_says_why_it_is_not(
     facts = {of.name: of.treatment for of in read(write(tmp_path / "firms", given)).column_facts()}
     assert facts["floor"] == "one-hot (13 values; whole numbers, but '07' in row 61 begins with 0)"
     assert columns_of(a=["t"] * 99 + ["x"])["a"].kind == "one-hot"  # no pair
+
+
+@pytest.mark.parametrize("instructed", [[], ["legal form", "form"]])
+def test_values_that_differ_only_in_case_are_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture, instructed: list[str]
+) -> None:
+    given = {**company(), "form": [["a", "A", "b", "B", "c", "C", "D", "d", "Ä", "ä"][i % 10] for i in range(ROWS)]}
+    given["legal form"] = [["GmbH", "AG", "GMBH "][i % 3] for i in range(ROWS)]
+    given["label"] = ["Xy" if i % 3 else "XY" if i else "yes" for i in range(ROWS - 1)] + [""]
+    load_dataset(write(tmp_path / "firms", given), one_hot=instructed)
+    classes = "'XY' (19 nodes) and 'Xy' (39 nodes) differ only in upper and lower case; if they are one class, write"
+    assert f"nodes.csv, column 'label': {classes} them alike." in caplog.text
+    form = "'form' ('A' (6 nodes) and 'a' (6 nodes), 'B' (6 nodes) and 'b' (6 nodes), 'C' (6 nodes) and 'c' (6 nodes)"
+    for text in ("values that differ only in upper and lower case; if", f"{form} and 2 more)", "'legal form' ('GMBH'"):
+        assert text in caplog.text, text
+    caplog.clear()
+    load_dataset(write(tmp_path / "firms", company()))
+    assert "differ only" not in caplog.text
 
 
 @pytest.mark.parametrize("how", ["tables", "pandas", "built"])

@@ -138,6 +138,35 @@ def test_warns_about_imbalance(tmp_path: Path, caplog: pytest.LogCaptureFixture)
         assert ("90 % of the labels are 'well'; always predicting it has the same accuracy" in caplog.text) == warned
 
 
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        ([f"{i * 1.37:.2f}" for i in range(60)], True),
+        (["21.38 €", "7 €", *(f"{i}.5 €" for i in range(58))], True),
+        ([f"{i % 9}.5" for i in range(60)], False),  # few different ones, such as marks
+        ([f"{i}.0" if i < 40 else "1.0" for i in range(60)], False),  # whole, as pandas writes them
+        ([f"v{i}.5" if i < 40 else "v" for i in range(60)], False),
+    ],
+)
+@pytest.mark.parametrize("split", ["given", "random:2"])
+def test_labels_that_are_measured_are_no_classes(tmp_path: Path, labels: list[str], told: bool, split: str) -> None:
+    rows = "".join(f"{i},{label},{i}\n" for i, label in enumerate(labels))
+    path = write(tmp_path / "g", f"id,label,f\n{rows}", "source,target\n0,1\n")
+    different = len(set(labels))
+    try:
+        load_dataset(path, split=split)
+    except DatasetError as error:
+        assert (f"column 'label': there are {different} different numbers for 60 nodes" in str(error)) == told
+    else:
+        assert not told
+
+
+def test_labels_that_are_measured_are_told_with_what_else_is_wrong(tmp_path: Path) -> None:
+    rows = "".join(f"{i},{i * 1.37:.2f},{'old' if i < 9 else i}\n" for i in range(60))
+    with pytest.raises(DatasetError, match=r"(?s)^2 problems:.*'old' is not a number.*60 different numbers"):
+        load_dataset(write(tmp_path / "g", f"id,label,f\n{rows}", "source,target\n0,1\n"))
+
+
 def test_a_process_may_end_as_soon_as_it_has_read(tmp_path: Path) -> None:
     """Threads of Arrow that were just starting aborted one in three of them."""
     (tmp_path / "nodes.csv").write_text(NODES)
@@ -202,12 +231,15 @@ def test_wide_tables_of_counts_become_sparse(tmp_path: Path) -> None:
     assert not sp.issparse(Graph.from_pandas(nodes.assign(age=50), edges).features)  # not a word
 
 
-def test_multilabel(tmp_path: Path) -> None:
+def test_multilabel(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     nodes = "id,label,split,x\n1,b|a,train,1\n2,c,train,2\n3,|,train,3\n4,a,val,4\n5,,,5\n"
     graph = load_dataset(write(tmp_path / "g", nodes, "source,target\n1,2\n"), multilabel=True)
     assert graph.class_names == ("a", "b", "c") and graph.multilabel
     assert graph.labels.tolist() == [[1, 1, 0], [0, 0, 1], [0, 0, 0], [1, 0, 0], [0, 0, 0]]
     assert graph.train.tolist() == [True, True, True, False, False]
+    assert "differ only" not in caplog.text
+    load_dataset(write(tmp_path / "g", nodes.replace("2,c", "2,A|c"), "source,target\n1,2\n"), multilabel=True)
+    assert "'A' (1 node) and 'a' (2 nodes) differ only in upper and lower case" in caplog.text
 
 
 def test_an_edge_listed_twice_is_one_unless_it_has_weights(tmp_path: Path) -> None:
@@ -293,7 +325,9 @@ def test_warnings_can_be_turned_off(tmp_path: Path, caplog: pytest.LogCaptureFix
         load_dataset(path)
     assert caplog.text == ""
     load_dataset(path)
-    assert "'height' has the same value for every node" in caplog.text
+    assert "g: 'height' has the same value for every node, so it is uninformative" in caplog.text
+    load_dataset(write(tmp_path / "g", re.sub(r"[0-9.]+,[0-9.]+(?=\n)", "1,2", NODES)))
+    assert "g: 'age', 'height' have the same value for every node, so they are uninformative" in caplog.text
 
 
 @pytest.mark.parametrize("names", [("src", "dst"), ("from", "to"), ("ID_1", "ID_2"), ("citing", "cited")])
@@ -357,6 +391,67 @@ def test_everything_that_is_wrong_is_said_at_once(tmp_path: Path) -> None:
     (tmp_path / "zoo" / "edges.csv").unlink()
     with pytest.raises(DatasetError, match=r"(?s)edges\.csv cannot be read.*no column 'id'"):
         load_dataset(path)
+
+
+def test_ids_that_lost_their_leading_zeros(tmp_path: Path) -> None:
+    nodes = "id,label,age\n" + "".join(f"{i:04},{'xy'[i % 2]},{i}\n" for i in range(20))
+    edges = "source,target\n" + "".join(f"{i},{(i + 1) % 20}\n" for i in range(20))
+    padded = "source,target\n" + "".join(f"{i:04},{(i + 1) % 20:04}\n" for i in range(20))
+    assert load_dataset(write(tmp_path / "zoo", nodes, padded)).edges == 20
+    for given, lost, there, here in (
+        ((nodes, edges), "edges", "0000", "0"),
+        ((re.sub("(?m)^0+(?=[0-9])", "", nodes), padded), "nodes", "0", "0000"),
+    ):
+        with pytest.raises(DatasetError) as raised:
+            load_dataset(write(tmp_path / "zoo", *given))
+        text = str(raised.value).replace(f"{tmp_path}/zoo/", "")
+        looks = f"ids look like '{there}' there, and like '{here}' here"
+        remedy = f"{lost}.csv lost the leading zeros; in pandas, read ids with dtype=str."
+        assert text == f"edges.csv: all 20 rows have ids that are not in nodes.csv; {looks}: {remedy}"
+    table = pd.read_csv(tmp_path / "zoo" / "nodes.csv").assign(id=[f"{i:04}" for i in range(20)])
+    with pytest.raises(DatasetError, match="the edges lost the leading zeros"):
+        Graph.from_pandas(table, pd.DataFrame({"source": range(19), "target": range(1, 20)}))
+
+
+def test_unknown_ids(tmp_path: Path) -> None:
+    nodes = "id,label,age\n" + "".join(f"n{i},{'xy'[i % 2]},{i}\n" for i in range(20))
+    edges = "source,target\n" + "".join(f"{i} n,{(i + 1) % 20} n\n" for i in range(20))
+    for more, rows in (("", "all 20 rows"), ("n1,n2\n", "20 of 21 rows")):
+        looks = "ids look like 'n0' there, and like '0 n' here: write them alike, or use another column with `id="
+        with pytest.raises(DatasetError, match=rf"edges\.csv: {rows} have ids that are not in .*nodes\.csv; {looks}"):
+            load_dataset(write(tmp_path / "zoo", nodes, edges + more))
+    some = "source,target\n" + "".join(f"n{i},{'uv'[i % 2]}\n" for i in range(9)) + "n1,\n"
+    remedy = r"2 different ids are unknown: add them there, or remove the rows\.$"
+    with pytest.raises(DatasetError, match=rf"edges\.csv has 10 bad cells: .*; and 5 more; {remedy}"):
+        load_dataset(write(tmp_path / "zoo", nodes, some))
+    with pytest.raises(DatasetError, match=r"features\.csv: all 6 rows have ids that are not in .*like '5' here"):
+        load_dataset(write(tmp_path / "zoo", nodes, "source,target\n", "id,feature\n" + "5,sun\n" * 6))
+    with pytest.raises(DatasetError, match=r"a node id is missing; fill it in or remove the row\.$"):
+        load_dataset(write(tmp_path / "zoo", nodes, "source,target\nn1,\n", "id,feature\nn1,sun\n"))
+
+
+def test_columns_of_edges_that_are_not_used(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    amounts = "source,target,kind,amount,gone\na,b,x,2.5 €,\nb,c,y,7 €,n/a\n"
+    load_dataset(write(tmp_path / "zoo", edges=amounts))
+    used = "edges.csv: only source, target and weight of an edge are used, not kind, amount, gone"
+    assert f"{used}; rename a column of numbers to 'weight' to use it as the weight." in caplog.text
+    caplog.clear()
+    load_dataset(write(tmp_path / "zoo", edges=re.sub(",[0-9.]+ €", ",z", amounts)))
+    assert f"{used}." in caplog.text
+    nodes = pd.DataFrame({"id": list("abcd"), "label": list("xyxy"), "f": range(4)})
+    caplog.clear()
+    load_dataset(write(tmp_path / "zoo", edges="source,target,weight,year\na,b,1,2000\n"))
+    assert "are used, not year." in caplog.text
+    for typed, told in (([1, 2], True), ([True, False], False), (pd.to_datetime(["2020", "2021"]), False)):
+        caplog.clear()
+        Graph.from_pandas(nodes, pd.DataFrame({"source": ["a", "b"], "target": ["c", "d"], "more": typed}))
+        assert ("not more; rename a column of numbers" in caplog.text) == told
+
+
+@pytest.mark.parametrize(("weight", "shown"), [(3050, "3,050"), (0.00123, "0.00123"), (99.99, "100"), (12.34, "12.3")])
+def test_the_mean_weight(tmp_path: Path, caplog: pytest.LogCaptureFixture, weight: float, shown: str) -> None:
+    load_dataset(write(tmp_path / "zoo", edges=f"source,target,weight\na,b,{weight}\n"))
+    assert f"edges.csv: the mean weight is {shown}, but self-loops have weight 1" in caplog.text
 
 
 def test_repeated_edges_and_self_loops_are_counted(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

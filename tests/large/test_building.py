@@ -210,7 +210,8 @@ def test_an_odd_cell_is_missing_and_named_and_repeated_edges_are_counted(tmp_pat
     nodes.loc[248, "age"] = "old"
     built = build(write(tmp_path / "tables", nodes, edges, "csv"), out=tmp_path / "graph")
     assert np.isnan(built.features[248, 0]) and not np.isnan(built.features[247, 0])
-    assert "nodes.csv, column 'age': 1 cell counts as missing (row 250: 'old' is not a number)" in caplog.text
+    assert "nodes.csv, column 'age': 1 cell cannot be read as a number and is filled like a missing" in caplog.text
+    assert "'old' (row 250)" in caplog.text
     assert f"edges.csv: {3000 - built.edges:,} of 3,000 rows repeat an edge, in either direction" in caplog.text
 
 
@@ -246,6 +247,9 @@ def test_a_row_with_too_many_cells_is_named_whatever_is_before_it(tmp_path):
         file.write("source,target\n" + "1,2\n" * 3000 + "\n1,two\n")
     with pytest.raises(DatasetError, match=r"edges\.csv\.gz, row 3003, column 'target': there is no node 'two'"):
         build(folder / "edges.csv.gz", folder / "nodes.csv", out=tmp_path / "graph")
+    (folder / "latin.csv").write_bytes("source,target\n1,2\n\n1,Zoë\n".encode("latin-1"))
+    with pytest.raises(DatasetError, match=r"latin\.csv, row 4: a character is not in UTF-8; .*save as 'CSV UTF-8'"):
+        build(folder / "latin.csv", folder / "nodes.csv", out=tmp_path / "graph")
     (folder / "edges.parquet").write_bytes(b"PAR1 not really")
     for name, message in (("edges.parquet", "truncated or damaged"), ("none.csv", "cannot be read: No such file")):
         with pytest.raises(DatasetError, match=f"{name} .*{message}"):

@@ -139,4 +139,4 @@ def _from_columns(columns: dict[str, Iterable[Any]], name: str) -> Table:
             arrays[column] = pa.array(values, from_pandas=True)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, OverflowError):
             arrays[column] = pa.array([None if v is None or v != v else str(v) for v in values], pa.string())
-    return Table(pa.table(arrays), name)
+    return Table(pa.table(arrays), name, plural=True)

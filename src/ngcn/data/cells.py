@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ngcn.text import count
+
 MISSING = (  # in any case
     *("", "na", "n/a", "n.a.", "nan", "nat", "null", "none", "nil", "<na>", "(null)", "-", "--", "?"),
     *("missing", "not available", "n.d.", "n/d", "k.a.", "k. a."),
     *("#n/a", "#value!", "#ref!", "#div/0!", "#num!", "#name?", "#null!"),  # errors of spreadsheets
 )
-BOOLEANS = (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("ja", "nein"), ("oui", "non"), ("si", "no"))
+BOOLEANS = (
+    *(("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"), ("on", "off"), ("oui", "non"), ("tak", "nie")),
+    *(("ja", "nein"), ("ja", "nej"), ("ja", "nei"), ("ja", "nee")),
+    *(("si", "no"), ("sí", "no"), ("sì", "no"), ("sim", "não")),
+)
+MOSTLY = 0.95  # of the cells of a column are of one kind: then the others count as missing values
+MOST_ALIKE = 3  # groups of texts in a message
 DECIMALS = (".", ",")  # a format of numbers is one of them and a unit, such as ",%"
 DATES = ("ymd", "dmy", "mdy", "dby", "bdy")  # the order of year, month, day; b is the name of a month
 EPOCH = 10_957  # days from 1970 to 2000-01-01, from which days are counted: single precision keeps minutes near it
@@ -122,10 +131,50 @@ def share_of_booleans(texts: pa.Array) -> float:
         >>> share_of_booleans(pa.array(["y", "y", "z"]))
         0.0
     """
-    values = pc.value_counts(pc.utf8_lower(texts.drop_null()))
-    of = dict(zip(values.field("values").to_pylist(), values.field("counts").to_pylist(), strict=True))
+    of = counted(pc.utf8_lower(texts))
     pairs = [pair for pair in BOOLEANS if set(pair) <= set(of) or set(of) <= set(pair)]
     return max((sum(of.get(text, 0) for text in pair) for pair in pairs), default=0) / max(1, sum(of.values()))
+
+
+def are_fractions(texts: pa.Array) -> bool:
+    """Whether almost all texts are numbers, and some have a fraction, which numbers of classes do not.
+
+    Example:
+        >>> are_fractions(pa.array(["21,38 €", "7 €"])), are_fractions(pa.array(["1.0", "2"]))
+        (True, False)
+    """
+    reading = read_numbers(texts)
+    if reading is None:
+        return False
+    values = parse(texts, "number", reading.format("."))
+    values = values[np.isfinite(values)]
+    return bool(len(values) >= MOSTLY * len(texts) and (values % 1 > 0).any())
+
+
+def counted(texts: pa.Array) -> dict[str, int]:
+    """The different texts that are not null, as they come, and how many of each there are.
+
+    Example:
+        >>> counted(pa.array(["b", None, "a", "b"]))
+        {'b': 2, 'a': 1}
+    """
+    found = pc.value_counts(texts.drop_null())
+    return dict(zip(found.field("values").to_pylist(), found.field("counts").to_pylist(), strict=True))
+
+
+def alike_but_for_case(counts: Mapping[str, int]) -> str:
+    """The texts that differ only in upper and lower case, with the numbers of their nodes; empty without any.
+
+    Example:
+        >>> alike_but_for_case({"High": 54, "HIGH": 1, "low": 3})
+        "'HIGH' (1 node) and 'High' (54 nodes)"
+    """
+    alike: dict[str, list[str]] = {}
+    for text in sorted(counts):
+        alike.setdefault(text.casefold(), []).append(f"{text!r} ({count(counts[text], 'node')})")
+    groups = [" and ".join(texts) for texts in alike.values() if len(texts) > 1]
+    more = f" and {len(groups) - MOST_ALIKE} more" if len(groups) > MOST_ALIKE else ""
+    return ", ".join(groups[:MOST_ALIKE]) + more
 
 
 def days(cells: pa.Array) -> np.ndarray:

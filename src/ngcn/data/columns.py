@@ -11,10 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ngcn.data import cells, words
+from ngcn.data.cells import MOSTLY
 from ngcn.data.parts import log
 from ngcn.data.table import BadCells, Table
 from ngcn.errors import DatasetError, Problems
-from ngcn.text import count
+from ngcn.text import count, shorten
 
 NUMBERS = ("number", "boolean", "date", "time", "duration")  # kinds that become one feature
 KINDS = (*NUMBERS, "one-hot", "text", "ignored")
@@ -22,7 +23,6 @@ STORED = {"name": str, "kind": set(KINDS), "format?": str, "words?": list[str], 
 READ_WITH = {"id?": str, "source?": str, "target?": str, "label?": str, "ignore?": list[str], "multilabel?": bool}
 FEW, MANY_EACH, MOST_VALUES = 20, 10, 1000  # a text column is one-hot with few values, or with as many nodes of each
 WORDY = 3  # words in a cell, on average, that make a text column free text
-MOSTLY = 0.95  # of the cells of a column are of one kind: then the others count as missing values
 MOST_LISTED = 5
 CODE = "^0[0-9]+$"  # a whole number with a leading zero
 EITHER = "dmy or mdy"  # the order of dates that cannot be told, which is an error once they are read
@@ -58,6 +58,8 @@ class Column:
 
     def describe(self) -> str:
         """The treatment in words; empty for plain numbers."""
+        if self.format == EITHER:
+            return "dates (day or month first is unclear)"
         if self.kind == "number":
             unit = self.format[1:]
             what = "percentages" if unit == "%" else f"amounts in {unit}" if unit else ""
@@ -235,7 +237,7 @@ def numbers(nodes: Table, columns: Sequence[Column], *, known: bool = False) -> 
     model is used on: no option helps then."""
     matrix = np.empty((len(nodes), len(columns)), np.float32)
     bad: list[BadCells] = []
-    odd: list[BadCells] = []
+    odd: list[tuple[Column, BadCells]] = []
     problems = Problems()
     for place, column in enumerate(columns):
         with problems:
@@ -246,8 +248,10 @@ def numbers(nodes: Table, columns: Sequence[Column], *, known: bool = False) -> 
                 )
             matrix[:, place], wrong = nodes.read(column.name, column.kind, column.format)
             few = len(wrong) <= (1 - MOSTLY) * (len(wrong) + np.isfinite(matrix[:, place]).sum())
-            if wrong:
-                (odd if few else bad).append(wrong)
+            if wrong and few:
+                odd.append((column, wrong))
+            elif wrong:
+                bad.append(wrong)
     if bad:
         names = [of_column.column for of_column in bad]
         those = "it" if sum(map(len, bad)) == 1 else "them"
@@ -257,23 +261,32 @@ def numbers(nodes: Table, columns: Sequence[Column], *, known: bool = False) -> 
     problems.check()
     if odd:
         matrix[~np.isfinite(matrix)] = np.nan
-        _announce_odd(nodes, odd, known)
+    for column, wrong in odd:
+        _announce_odd(nodes, column, wrong, known)
     return matrix
 
 
-def _announce_odd(nodes: Table, odd: Sequence[BadCells], known: bool) -> None:
-    """Print the cells that count as missing because almost all others of their columns are of another kind."""
-    for of in odd:
-        name, listed = of.column, "; ".join(f"row {nodes.row_number(row)}: {fault}" for row, fault in of.first)
-        more = f"; and {len(of) - len(of.first)} more" if len(of) > len(of.first) else ""
-        are, those = (f"{len(of)} cells count", "them") if len(of) > 1 else ("1 cell counts", "it")
-        option = "" if known else f", or train with `one_hot={[name]}` or `ignore={[name]}`"
-        log.warning(f"{nodes.at(name)}: {are} as missing ({listed}{more}); correct {those}{option}.")
+def _announce_odd(nodes: Table, column: Column, odd: BadCells, known: bool) -> None:
+    """Print the cells that count as missing because almost all others of their column are of another kind."""
+    texts = nodes.texts(column.name).take(pa.array(odd.rows))
+    found = sorted(cells.counted(texts).items(), key=lambda item: -item[1])
+    listed = []
+    for text, times in found[:MOST_LISTED]:
+        row = nodes.row_number(odd.rows[texts.index(text).as_py()])
+        listed.append(f"{shorten(repr(text), 60)} ({f'{times:,} times' if times > 1 else f'row {row}'})")
+    more = f" and {count(len(found) - MOST_LISTED, 'other')}" if len(found) > MOST_LISTED else ""
+    kinds = {"number": "a number", "boolean": "yes or no", "date": "a date like the others"}
+    what = f"{count(len(odd), 'cell')} cannot be read as {kinds.get(column.kind, f'a {column.kind}')}"
+    filled = "are filled like missing values" if len(odd) > 1 else "is filled like a missing value"
+    few = not known and _distinct(nodes, column.name) <= FEW
+    use = f"; `one_hot={[column.name]}` would make a feature of each value" if few else ""
+    log.warning(f"{nodes.at(column.name)}: {what} and {filled}: {', '.join(listed)}{more}{use}.")
 
 
 def announce(nodes: Table, columns: Sequence[Column]) -> None:
     """Print how columns are read that nobody gave instructions for: one line for each treatment."""
-    read = {column.name: column.describe() for column in columns if column.kind in NUMBERS and column.kind != "boolean"}
+    numeric = [column for column in columns if column.kind in NUMBERS and column.kind != "boolean"]
+    read = {column.name: column.describe() for column in numeric if column.format != EITHER}  # which is an error
     if listed := _listed({name: what for name, what in read.items() if what}):
         log.warning(f"{nodes.name}: read as numbers: {listed}.")
     if few := {c.name: _of_values(nodes, c.name) for c in columns if c.kind == "one-hot"}:
@@ -285,6 +298,17 @@ def announce(nodes: Table, columns: Sequence[Column]) -> None:
         log.warning(f"{nodes.name}: ignored, without a value: {', '.join(map(repr, empty))}.")
     if other := {name: _of_values(nodes, name) for name, values in ignored.items() if values}:
         log.warning(f"{nodes.name}: ignored, as names or codes: {_listed(other)}; `one_hot` or `text` would use them.")
+
+
+def warn_about_case(nodes: Table, columns: Sequence[Column]) -> None:
+    """Name the values of one-hot columns that may be one, written differently."""
+    alike = {}
+    for column in columns:
+        if column.kind == "one-hot":
+            alike[column.name] = cells.alike_but_for_case(cells.counted(nodes.known(column.name)))
+    if listed := _listed({name: texts for name, texts in alike.items() if texts}):
+        what = "values that differ only in upper and lower case; if they are one value, write them alike"
+        log.warning(f"{nodes.name}: {what}: {listed}.")
 
 
 def _distinct(nodes: Table, name: str) -> int:

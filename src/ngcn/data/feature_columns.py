@@ -10,14 +10,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ngcn.data.columns import NUMBERS, Column, decide, instructed, numbers
+from ngcn.data.columns import MOST_LISTED, NUMBERS, Column, decide, instructed, numbers
+from ngcn.data.node_ids import places
 from ngcn.data.parts import Block, log
 from ngcn.data.table import Table
 from ngcn.data.words import tf_idf
 from ngcn.errors import DatasetError, Problems
 
 ONE_HOT_VALUES = 1000  # a column with more values belongs into a table of features
-NO_NODE = "add it there, or remove the row."
 WIDE = 32  # columns; a table with fewer is never a bag of words
 
 
@@ -26,7 +26,7 @@ def plan_columns(
 ) -> list[Column]:
     """Return how the features in a table of nodes are read: all columns but ``other``, with instructions for some.
 
-    ``known`` are the columns of a model: what it knows is read in the same way.
+    ``known`` are the columns of a model: what it knows is read in the same way, and others are ignored.
     """
     if known:
         return _as_known(nodes, other, known)
@@ -54,8 +54,12 @@ def _as_known(nodes: Table, other: Sequence[str], known: Sequence[Column]) -> li
                 nodes.need(column.name, "add the column, which the model was trained with.")
     problems.check()
     there = [column for column in known if column.name in nodes.column_names and column.name not in other]
-    new = set(nodes.column_names) - set(other) - {column.name for column in there}
-    return there + decide(nodes, [name for name in nodes.column_names if name in new])
+    names = {*other, *(column.name for column in there)}
+    if new := [name for name in nodes.column_names if name not in names]:
+        listed = ", ".join(map(repr, new[:MOST_LISTED]))
+        more = f" and {len(new) - MOST_LISTED} more" if len(new) > MOST_LISTED else ""
+        log.warning(f"{nodes.name}: columns that the model does not know are ignored: {listed}{more}.")
+    return there
 
 
 def feature_blocks(nodes: Table, columns: Sequence[Column], *, known: bool = False) -> list[Block]:
@@ -70,17 +74,15 @@ def feature_blocks(nodes: Table, columns: Sequence[Column], *, known: bool = Fal
     return blocks
 
 
-def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array | None) -> Block:
+def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array | None, *, known: bool = False) -> Block:
     """Return the features in a table with a row for each (id, feature, value)."""
     problems = Problems()
     with problems:
-        places, unknown = table.places(id_column, ids, nodes.name)
-        if unknown:
-            raise table.bad_cells(unknown, remedy=NO_NODE)
+        (rows,) = places(table, [id_column], ids, nodes.name, known=known)
     with problems:
         feature_column = table.need("feature")
         if not len(table):
-            raise DatasetError(f"{table.name} has no rows; remove the file if there are no sparse features.")
+            raise DatasetError(f"{table.has} no rows; remove the file if there are no sparse features.")
         features = table.texts(feature_column, "the name of the feature is missing; fill it in or remove the row.")
     with problems:
         value = table.find("value")
@@ -88,10 +90,10 @@ def sparse_features(table: Table, id_column: str, nodes: Table, ids: pa.Array | 
     problems.check()
     names = sorted(pc.unique(features).to_pylist())
     columns = pc.index_in(features, value_set=pa.array(names, pa.string())).to_numpy()
-    matrix = sp.csr_array((values, (places, columns)), shape=(len(nodes), len(names)))
+    matrix = sp.csr_array((values, (rows, columns)), shape=(len(nodes), len(names)))
     if again := len(table) - matrix.nnz:
-        rows = f"{again:,} rows repeat" if again > 1 else "1 row repeats"
-        log.warning(f"{table.name}: {rows} a feature of a node; the values are added.")
+        repeat = f"{again:,} rows repeat" if again > 1 else "1 row repeats"
+        log.warning(f"{table.name}: {repeat} a feature of a node; the values are added.")
     return Block(matrix, names, sparse=True)
 
 

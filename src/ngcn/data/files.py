@@ -25,6 +25,7 @@ READERS: dict[str, tuple[str | Callable[..., Parts], tuple[str, ...]]] = {
     r"ind\.(.+)\.graph": ("ngcn.data.planetoid:read_planetoid", ()),
     r"(.+)-G\.json": ("ngcn.data.graphsage:read_graphsage", ()),
 }
+MOST_LISTED = 5  # files in a message
 FORMATS = (
     "nodes.csv and edges.csv (or .tsv, .parquet, gzipped or not), one .npz, .graphml or .gexf file, Planetoid's "
     "ind.NAME.* or GraphSAGE's NAME-G.json"
@@ -90,15 +91,27 @@ def _in_folder(folder: Path, given: dict[str, Any]) -> tuple[Path, dict[str, Any
     if nodes:
         return nodes, {"name": folder.resolve().name, "edges": edges or folder / "edges.csv", "feature_table": features}
     if edges:
-        raise DatasetError(f"{folder} has no nodes.csv (or .tsv, .parquet, gzipped or not).")
+        raise DatasetError(f"{folder} has no nodes.csv (or .tsv, .parquet, gzipped or not){_name_tables(folder)}.")
     files = sorted(file for file in folder.iterdir() if file.is_file())
     found = [file for file in files if _reader(file)[1] not in ("", TABLES)]
     if not found:
-        raise DatasetError(f"{folder} holds no graph that can be read; it should hold {FORMATS}.")
+        what = f"{folder} holds no graph that can be read; it should hold {FORMATS}"
+        raise DatasetError(f"{what}{_name_tables(folder)}.")
     if len(found) > 1:
-        names = ", ".join(file.name for file in found[:5])
+        names = ", ".join(file.name for file in found[:MOST_LISTED])
         raise DatasetError(f"{folder} holds more than one graph ({names}); name one file, or use a folder for each.")
     return found[0], {}
+
+
+def _name_tables(folder: Path) -> str:
+    """What to do with the tables in a folder, whose names do not say what they are."""
+    files = [file.name for file in sorted(folder.iterdir()) if _reader(file)[1] == TABLES]
+    if len(files) < 2:
+        return ""
+    more = f" and {len(files) - MOST_LISTED} more" if len(files) > MOST_LISTED else ""
+    there = f"{', '.join(files[:MOST_LISTED])}{more}"
+    how = "name the table of nodes in place of the folder, and that of edges with `edges='FILE'`"
+    return f"; it has {there}: {how}"
 
 
 def _find_table(folder: Path, table: str) -> Path | None:

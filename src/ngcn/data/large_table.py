@@ -17,7 +17,7 @@ import pyarrow.parquet
 
 from ngcn.data.npz import DAMAGE, map_array
 from ngcn.data.table import Table
-from ngcn.data.table_file import csv_error, csv_names, csv_options, csv_separator
+from ngcn.data.table_file import UTF_8, csv_error, csv_names, csv_options, csv_separator
 from ngcn.errors import DatasetError
 from ngcn.files import open_regular
 
@@ -208,7 +208,7 @@ class _Text(_Reader):
             except DAMAGE as error:
                 raise self.error(error) from None
         if start.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
+            raise DatasetError(f"{path} is text in UTF-16; save it in {UTF_8}.")
         if not start.strip():
             raise DatasetError(f"{path} is empty; it needs a first line with the names of the columns.")
         start = start[: start.rfind(b"\n") + 1] or start

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import scipy.sparse as sp
 
-from ngcn.data.columns import Column, announce, column_facts
-from ngcn.data.feature_columns import NO_NODE, check_one_hot, feature_blocks, plan_columns, sparse_features
+from ngcn.data.columns import Column, announce, column_facts, warn_about_case
+from ngcn.data.feature_columns import check_one_hot, feature_blocks, plan_columns, sparse_features
+from ngcn.data.node_ids import places
 from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way
 from ngcn.data.table import BadCells, Table, as_integers
 from ngcn.data.table_file import read_table
@@ -94,7 +95,7 @@ def parts_of_tables(
         columns: how a model that is used on the tables reads the columns of nodes; None for training.
     """
     if not len(nodes):
-        raise DatasetError(f"{nodes.name} has no rows, so the graph has no nodes.")
+        raise DatasetError(f"{nodes.has} no rows, so the graph has no nodes.")
     problems, of_training = Problems(), Problems()
     known = columns is not None
     special = special_columns(nodes, id, label, ignore, problems, of_training, known=known)
@@ -106,7 +107,7 @@ def parts_of_tables(
     if feature_table is not None:
         with problems:
             column = id_column(feature_table, id and feature_table.find(id), known=known)
-            blocks.append(sparse_features(feature_table, column, nodes, ids))
+            blocks.append(sparse_features(feature_table, column, nodes, ids, known=known))
     labels, masks, graph_of = {}, None, None
     with problems:
         labels = _labels(nodes, special["label"], multilabel) if "label" in special else {}
@@ -160,6 +161,7 @@ def _features_of(
         plan = plan_columns(nodes, list(special.values()), one_hot, text, columns or ())
         if not known and "label" in special:  # else the labels may be among the columns
             announce(nodes, [column for column in plan if column.name not in (*one_hot, *text)])
+            warn_about_case(nodes, plan)
         blocks = feature_blocks(nodes, plan, known=known)
         with of_training:
             check_one_hot(nodes, blocks)
@@ -274,9 +276,7 @@ def _edge_rows(
     """The edges; None if they, or the ids of nodes, cannot be read."""
     with problems:
         ends = end_columns(edges, source, target, known=known)
-        (sources, unknown), (targets, more) = (edges.places(end, ids, home) for end in ends)
-        if unknown or more:
-            raise edges.bad_cells(unknown, more, remedy=NO_NODE)
+        sources, targets = places(edges, ends, ids, home, known=known)
     with problems:
         weights = edge_weights(edges, column) if (column := edges.find("weight")) else None
     if problems:
@@ -287,16 +287,25 @@ def _edge_rows(
 def _adjacency(edges: Table | None, rows: EdgeRows | None, nodes: int) -> sp.csr_array:
     if edges is None or rows is None:  # they cannot be read
         return sp.csr_array((nodes, nodes))
-    used = (*rows.ends, edges.find("weight"))
-    if unused := [name for name in edges.column_names if name not in used]:
-        log.warning(f"{edges.name}: only source, target and weight of an edge are used, not {', '.join(unused)}.")
+    warn_about_unused(edges, rows.ends)
     if not len(edges):
-        log.warning(f"{edges.name} has no edges, so no node has a neighbour.")
+        log.warning(f"{edges.has} no edges, so no node has a neighbour.")
     if rows.weights is not None:
         warn_about_weights(edges.name, rows.weights.mean() if len(edges) else 1.0)
     adjacency = one_way(rows.sources, rows.targets, nodes, rows.weights)
     warn_about_repeats(edges.name, len(edges) - adjacency.nnz, int((rows.sources == rows.targets).sum()), rows.weights)
     return adjacency
+
+
+def warn_about_unused(edges: Table, ends: tuple[str, str]) -> None:
+    """Name the columns of a table of edges that are not used, and how one of numbers would be."""
+    weight = edges.find("weight")
+    if unused := [name for name in edges.column_names if name not in (*ends, weight)]:
+        rename = ""
+        if not weight and any(map(edges.seems_numeric, unused)):
+            rename = "; rename a column of numbers to 'weight' to use it as the weight"
+        what = "only source, target and weight of an edge are used"
+        log.warning(f"{edges.name}: {what}, not {', '.join(unused)}{rename}.")
 
 
 def warn_about_repeats(name: str, repeated: int, loops: int, weights: Any) -> None:
@@ -323,8 +332,9 @@ def edge_weights(edges: Table, column: str) -> np.ndarray:
 
 def warn_about_weights(name: str, mean: float) -> None:
     if not 0.1 <= mean <= 10:
+        shown = f"{mean:.3g}" if mean < 100 else f"{mean:,.0f}"
         log.warning(
-            f"{name}: the mean weight is {mean:.3g}, but self-loops have weight 1; scale them to a mean near 1 unless "
+            f"{name}: the mean weight is {shown}, but self-loops have weight 1; scale them to a mean near 1 unless "
             "this is intended."
         )
 

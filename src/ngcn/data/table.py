@@ -18,6 +18,7 @@ from ngcn.errors import DatasetError
 from ngcn.text import shorten
 
 INTEGER = r"^(0|-?[1-9][0-9]{0,17})$"  # as str(int) writes it: 007 is text
+HEAD = 1000  # rows that tell whether a column that is not used has numbers
 MOST_LISTED = 5  # cells in a message
 NO_ID = "a node id is missing"
 _NAMELESS = r"|__index_level_\d+__|Unnamed: \d+"  # empty, or the names that pandas uses for a column without a name
@@ -25,20 +26,20 @@ _NAMELESS = r"|__index_level_\d+__|Unnamed: \d+"  # empty, or the names that pan
 
 @dataclass(frozen=True)
 class BadCells:
-    """The cells of a column that cannot be used: how many there are, and the rows (from 0) and faults of the first."""
+    """The cells of a column that cannot be used: their rows (from 0), and the rows and faults of the first."""
 
     column: str
-    count: int
+    rows: np.ndarray
     first: Sequence[tuple[int, str]]
 
     @classmethod
     def at(cls, column: str, which: np.ndarray, fault: Callable[[int], str]) -> BadCells:
         """Those where ``which`` is true."""
         rows = np.flatnonzero(which)
-        return cls(column, len(rows), [(row, fault(row)) for row in rows[:MOST_LISTED].tolist()])
+        return cls(column, rows, [(row, fault(row)) for row in rows[:MOST_LISTED].tolist()])
 
     def __len__(self) -> int:
-        return self.count
+        return len(self.rows)
 
 
 class Table:
@@ -46,11 +47,17 @@ class Table:
 
     Messages use ``name`` (the path) and count rows from ``first_row``: 2 if the first line is a header. ``blank_rows``
     are the numbers of blank rows that the parser skipped, ascending. ``decimal`` is the decimal sign of numbers such as
-    1,234, which may be a thousand or little more than one.
+    1,234, which may be a thousand or little more than one. ``plural`` is for names such as "the nodes".
     """
 
     def __init__(
-        self, columns: pa.Table, name: str, first_row: int = 1, blank_rows: Iterable[int] = (), decimal: str = "."
+        self,
+        columns: pa.Table,
+        name: str,
+        first_row: int = 1,
+        blank_rows: Iterable[int] = (),
+        decimal: str = ".",
+        plural: bool = False,
     ) -> None:
         try:
             names = [str(column).strip() for column in columns.column_names]
@@ -65,6 +72,8 @@ class Table:
         self.columns = columns.select(named).rename_columns(names)
         self.column_names = names
         self.name = name
+        self.has = f"{name} {'have' if plural else 'has'}"  # begins messages
+        self.it_has = "they have" if plural else "it has" if first_row == 1 else "its first line names"
         self.first_row = first_row
         self.blank_rows = blank_rows
         self.decimal = decimal
@@ -87,8 +96,7 @@ class Table:
                 remedy = f"did you mean {near[0]!r}?" if remedy.startswith("use") else f"rename {near[0]!r}?"
             first, more = self.column_names[:8], len(self.column_names) - 8
             listed = ", ".join(map(repr, first)) + (f" and {more} more" if more > 0 else "")
-            there = f"{'its first line names' if self.first_row == 2 else 'it has'} {listed}"
-            raise DatasetError(f"{self.name} has no column {column!r}; {there}: {remedy}")
+            raise DatasetError(f"{self.has} no column {column!r}; {self.it_has} {listed}: {remedy}")
         return found
 
     def row_number(self, row: int) -> int:
@@ -122,19 +130,6 @@ class Table:
 
     def ids(self, column: str) -> pa.Array:
         return self.texts(column, f"{NO_ID}; fill it in or remove the row.")
-
-    def places(self, column: str, ids: pa.Array | None, home: str) -> tuple[np.ndarray, BadCells]:
-        """Return the position of each cell in ``ids``, the ids of the nodes in the table ``home``, and the cells that
-        have none: missing and unknown ids. If ids cannot be read, they are None, and no cell is unknown."""
-        texts = self.texts(column)
-        found = pc.index_in(texts, value_set=texts.unique().drop_null() if ids is None else ids)
-
-        def fault(row: int) -> str:
-            name = texts[row].as_py()
-            return NO_ID if name is None else f"there is no node {name!r} in {home}"
-
-        unknown = BadCells.at(column, found.is_null().to_numpy(zero_copy_only=False), fault)
-        return pc.fill_null(found, -1).to_numpy(), unknown
 
     def numbers(self, column: str, remedy: str) -> np.ndarray:
         """Return the cells as finite float32, true as 1. Errors about a cell end with ``remedy``."""
@@ -173,6 +168,14 @@ class Table:
             self._warn_about_precision(column, single, values)
         return single, BadCells.at(column, bad, lambda row: _complaint(given[row].as_py(), values[row], kind))
 
+    def seems_numeric(self, column: str) -> bool:
+        """Whether the first cells are numbers."""
+        given = self.columns.column(column)[:HEAD]
+        if not (pa.types.is_string(given.type) or pa.types.is_large_string(given.type)):
+            return _is_numeric(given.type) and not pa.types.is_boolean(given.type)
+        known = cells.without_missing(pc.utf8_trim_whitespace(given.combine_chunks().cast(pa.string()))).drop_null()
+        return len(known) > 0 and cells.read_numbers(known) is not None
+
     def bad_cells(self, *bad: BadCells, remedy: str) -> DatasetError:
         """Return the error about cells of any columns: the first five of them, and their number."""
         count = sum(map(len, bad))
@@ -182,7 +185,7 @@ class Table:
             return self.error(row, column, f"{fault}; {remedy}")
         listed = [f"row {self.row_number(row)}, column {column!r}: {fault}" for row, column, fault in first]
         rest = f"; and {count - MOST_LISTED} more" if count > MOST_LISTED else ""
-        return DatasetError(f"{self.name} has {count} bad cells: {'; '.join(listed)}{rest}; {remedy}")
+        return DatasetError(f"{self.has} {count} bad cells: {'; '.join(listed)}{rest}; {remedy}")
 
     def cells(self, column: str) -> pa.Array:
         """Return the cells as they are in the file; those of a CSV file are text."""

@@ -21,6 +21,7 @@ from ngcn.errors import DatasetError
 from ngcn.files import gunzip, read_bytes, unpacks_too_far
 
 MOST_COLUMNS, MOST_BLANK = 100_000, 1_000_000  # more take minutes to parse
+UTF_8 = "UTF-8 (in Excel: save as 'CSV UTF-8')"
 ENDINGS = (".csv", ".tsv", ".parquet")  # each may be followed by .gz
 
 
@@ -102,6 +103,8 @@ def csv_options(names: Sequence[str], separator: str, quoted: bool) -> tuple[Any
 
 def csv_error(path: Path, error: Exception, blank_rows: Iterable[int]) -> DatasetError:
     """The error of Arrow, with the number of the row in the file."""
+    if of_text := re.search(r"Row #(\d+): .*invalid UTF8", str(error)):
+        return _no_utf_8(path, count_blank(int(of_text[1]), blank_rows))
     reason = str(error).splitlines()[0].removeprefix("CSV parse error: ").removeprefix("Row ").rstrip(".")
     reason = re.sub(r"^#(\d+)", lambda row: f"#{count_blank(int(row[1]), blank_rows)}", reason)
     remedy = "each row needs a cell for each column of the first line"
@@ -133,9 +136,13 @@ def _blank_rows(content: bytes) -> list[int]:
 
 def _check_encoding(content: bytes, path: Path) -> None:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
-        raise DatasetError(f"{path} is text in UTF-16; save it in UTF-8.")
+        raise DatasetError(f"{path} is text in UTF-16; save it in {UTF_8}.")
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
         row = content.count(b"\n", 0, error.start) + 1
-        raise DatasetError(f"{path}, row {row}: a character is not in UTF-8; save the file in UTF-8.") from None
+        raise _no_utf_8(path, row) from None
+
+
+def _no_utf_8(path: Path, row: int) -> DatasetError:
+    return DatasetError(f"{path}, row {row}: a character is not in UTF-8; save the file in {UTF_8}.")

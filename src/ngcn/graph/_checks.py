@@ -8,9 +8,10 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import scipy.sparse as sp
 
-from ngcn.data.cells import MISSING
+from ngcn.data.cells import MISSING, alike_but_for_case, are_fractions
 from ngcn.data.parts import MOST_FEATURES, UNKNOWN, Matrix, Parts, check_csr, log
 from ngcn.errors import DatasetError, GraphError
 from ngcn.text import shown
@@ -168,7 +169,11 @@ def check_labels(parts: Parts) -> None:
         most, share = _class_name(parts, classes[counts.argmax()]), counts.max() / counts.sum()
         if len(classes) < 2:
             raise DatasetError(f"{at}: all labels are {most!r}; training needs two classes.")
+        if 2 * (counts == 1).sum() > len(classes) and parts.label_at:
+            _check_numbers(parts, classes, counts.sum())
     names = parts.class_names if parts.label_at else ()
+    if names and (alike := alike_but_for_case(_nodes_of_classes(parts))):
+        log.warning(f"{at}: {alike} differ only in upper and lower case; if they are one class, write them alike.")
     if unknown := [name for name in names if name.lower() in NO_LABEL]:
         log.warning(f"{at}: {unknown[0]!r} is read as a class; leave the cell empty if the label is unknown.")
     if parts.labels.ndim == 1 and (several := [name for name in names if "|" in name]):
@@ -176,6 +181,16 @@ def check_labels(parts: Parts) -> None:
     if share > 0.8:
         log.warning(
             f"{parts.name}: {100 * share:.0f} % of the labels are {most!r}; always predicting it has the same accuracy."
+        )
+
+
+def _check_numbers(parts: Parts, classes: np.ndarray, nodes: int) -> None:
+    """Raise an error about labels that are measured, not counted: most of them are of a single node."""
+    if are_fractions(pa.array([_class_name(parts, c) for c in classes])):
+        raise DatasetError(
+            f"{parts.describe_labels()}: there are {len(classes):,} different numbers for {nodes:,} nodes, but ngcn "
+            "predicts classes, not numbers; divide them into ranges, or use another column of labels with "
+            "`label='COLUMN'`."
         )
 
 
@@ -190,6 +205,12 @@ def check_training_classes(parts: Parts, train: np.ndarray) -> None:
             f"{parts.describe_labels(node)}: no training node has the label {_class_name(parts, c)!r}, so it cannot be "
             "learned; put a node that has it into the training split, or remove the label."
         )
+
+
+def _nodes_of_classes(parts: Parts) -> dict[str, int]:
+    labels = parts.labels[parts.labelled]
+    counts = np.bincount(labels) if labels.ndim == 1 else labels.sum(axis=0).astype(int)
+    return dict(zip(parts.class_names, counts.tolist(), strict=True))
 
 
 def _class_name(parts: Parts, number: int) -> str:

@@ -47,10 +47,10 @@ def features_for_model(parts: Parts, known: Sequence[str], node_columns: int) ->
     missing = [name for name in known if name not in place]
     extra = sorted(set(names) - set(known), key=names.index)
     if missing or extra:
-        what = f"{parts.name} has {len(names)} features, but the model was trained with {len(known)}"
+        what = f"{parts.name} has {count(len(names), 'feature')}, but the model was trained with {len(known)}"
         what += f"; {missing[0]!r} is missing" if missing else ""
         what += f"; {extra[0]!r} is not one of the model's" if extra else ""
-        raise DatasetError(f"{what}; use the features that the model was trained with.")
+        raise DatasetError(f"{what}; use the features that the model was trained with, and no others.")
     features = features if names == list(known) else features[:, [place[name] for name in known]]
     _warn_about_missing(Block(features, known), parts.name)
     return features
@@ -125,7 +125,9 @@ def _warn_about_constants(block: Block, name: str) -> None:
     if len(constant) and block.matrix.shape[0] > 1:
         named = [repr(block.names[c]) if block.names else str(c) for c in constant[:5]]
         more = f" and {len(constant) - 5} more" if len(constant) > 5 else ""
-        log.warning(f"{name}: {', '.join(named)}{more} has the same value for every node, so it is uninformative.")
+        have, are = ("has", "it is") if len(constant) == 1 else ("have", "they are")
+        listed = f"{', '.join(named)}{more} {have} the same value for every node"
+        log.warning(f"{name}: {listed}, so {are} uninformative.")
 
 
 def _known_blocks(parts: Parts, known: Sequence[str], node_columns: int) -> list[Block]:

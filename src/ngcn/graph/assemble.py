@@ -103,8 +103,9 @@ def for_training(parts: Parts, split: str | int = "given", seed: int = 0) -> Gra
 def for_model(parts: Parts, schema: Schema) -> Graph:
     """Make a graph to use a trained model on. All labelled nodes are test nodes.
 
-    Features get the model's order, by name. Values of one-hot columns and sparse features that the model does not know
-    are dropped with a warning, and those that the graph lacks are 0. Any other missing or extra feature is an error.
+    Features get the model's order, by name. Values of one-hot columns, sparse features and columns of a table of nodes
+    that the model does not know are dropped with a warning; values and sparse features that the graph lacks are 0. Any
+    other missing or extra feature is an error.
     Labels that are not classes of the model are unknown, with a warning.
     """
     Problems(parts.errors).check()
@@ -182,11 +183,12 @@ def _labelled(parts: Parts) -> np.ndarray:
 def _masks(parts: Parts, split: str, seed: int) -> Masks:
     """The split to train with: that of the data, or a random one."""
     masks = _given(parts, split)
+    parts = replace(parts, labelled=_labelled(parts))
+    if not parts.published:
+        check_labels(parts)
     if split.startswith("random:"):
         masks = random_split(parts.labels, int(split.removeprefix("random:")), seed=seed, names=parts.class_names)
     if not parts.published or masks is None:
-        parts = replace(parts, labelled=_labelled(parts))
-        check_labels(parts)
         masks = _complete(parts, masks, split, seed)
         check_training_classes(parts, masks[0])
     return masks

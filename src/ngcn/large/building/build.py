@@ -12,7 +12,7 @@ from ngcn import checks
 from ngcn.data.columns import Column, announce
 from ngcn.data.feature_columns import plan_columns
 from ngcn.data.large_table import LargeTable
-from ngcn.data.node_edge_tables import end_columns, read_with, special_columns, warn_about_weights
+from ngcn.data.node_edge_tables import end_columns, read_with, special_columns, warn_about_unused, warn_about_weights
 from ngcn.data.parts import log
 from ngcn.data.remote import here
 from ngcn.engine import Ray
@@ -205,7 +205,7 @@ def _node_table(table: LargeTable, how: dict[str, Any]) -> NodeTable:
         problems += missing
     problems.check()
     if missing:
-        log.warning(f"{head.name} has no column 'label', so no node is labelled; `label` names another.")
+        log.warning(f"{head.has} no column 'label', so no node is labelled; `label` names another.")
     if "graph" in special and "split" not in special:
         raise DatasetError(
             f"{head.name}: a graph on disk is split by nodes, not by graphs; add a column 'split', or use "
@@ -222,10 +222,9 @@ def _node_table(table: LargeTable, how: dict[str, Any]) -> NodeTable:
 def _edge_table(table: LargeTable, source: str | None, target: str | None) -> EdgeTable:
     head = table.head()
     ends, weight = end_columns(head, source, target), head.find("weight")
-    if unused := [name for name in table.columns if name not in (*ends, weight)]:
-        log.warning(f"{head.name}: only source, target and weight of an edge are used, not {', '.join(unused)}.")
+    warn_about_unused(head, ends)
     if not len(head):
-        log.warning(f"{head.name} has no edges, so no node has a neighbour.")
+        log.warning(f"{head.has} no edges, so no node has a neighbour.")
     return EdgeTable(table, ends, weight)
 
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from ngcn.data.feature_columns import NO_NODE
 from ngcn.data.large_table import LargeTable
 from ngcn.data.node_edge_tables import edge_weights
+from ngcn.data.node_ids import NO_NODE
 from ngcn.data.table import Table
 from ngcn.engine import Cluster
 from ngcn.large.building.buckets import NO_WEIGHTS, Buckets, Entries, bits_of
@@ -32,7 +32,7 @@ class EdgeTable:
         """The numbers of the nodes at both ends, and the weights."""
         (source, unknown), (target, more) = (ids.places(chunk, end) for end in self.ends)
         if unknown or more:
-            raise chunk.bad_cells(unknown, more, remedy=NO_NODE)
+            raise chunk.bad_cells(unknown, more, remedy=f"{NO_NODE}.")
         return source, target, edge_weights(chunk, self.weight) if self.weight else NO_WEIGHTS
 
 
