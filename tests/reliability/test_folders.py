@@ -8,6 +8,7 @@ import os
 import shutil
 import sqlite3
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -219,6 +220,18 @@ def test_arrays_that_are_not_numbers(tmp_path: Path) -> None:
 def test_more_features_than_names_fit_into_memory(graph: Graph) -> None:
     with pytest.raises(GraphError, match=r"1,000,000,000 features; at most 10,000,000"):
         Graph(graph.adjacency, sp.csr_array((graph.nodes, 10**9)), graph.labels, graph.train, graph.val, graph.test)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, 2.0, -1.0])
+def test_several_labels_of_a_graph_on_disk_are_zeros_and_ones(tmp_path: Path, wrong: float) -> None:
+    graph = random_graph()
+    labels = np.eye(graph.classes, dtype=np.float32)[graph.labels]
+    store_graph(replace(graph, labels=labels), tmp_path / "graph")
+    assert open_graph(tmp_path / "graph").multilabel
+    labels[7, 1] = wrong
+    np.save(tmp_path / "graph" / "labels.npy", labels)
+    with pytest.raises(DatasetError, match="labels that are no classes"):
+        open_graph(tmp_path / "graph")
 
 
 @pytest.mark.filterwarnings("error")
