@@ -24,7 +24,8 @@ READ = "import sys; from ngcn import load_dataset; load_dataset(sys.argv[1])"
 
 def commands(version: str, folder: Path) -> dict[str, list[str]]:
     """What is measured; 0.2.0 has no other recipe than the paper's, and no option for it."""
-    python = shlex.split(version)
+    # Commands run in another folder
+    python = [str(Path(word).absolute()) if Path(word).exists() else word for word in shlex.split(version)]
     help_ = subprocess.run([*python, "-m", "ngcn", "train", "--help"], capture_output=True, text=True, check=True)
     paper = ["--recipe", "paper"] if "--recipe" in help_.stdout else []
     return {
