@@ -67,8 +67,7 @@ def regression(graph: Graph, preparation: Preparation) -> Scores | None:
     found: list[Scores] = []
     for C in STRENGTHS:
         W, b = fit_logistic(inputs, target, C)
-        logits = partial(_linear, X, W, b)
-        found.append(_evaluate(graph, logits))
+        found.append(_evaluate(graph, partial(_linear, X, W, b)))
     return max(found, key=lambda scored: scored["val"].get("accuracy", 0.0))
 
 
@@ -90,15 +89,14 @@ def fit_logistic(X: Any, target: np.ndarray, C: float) -> tuple[np.ndarray, np.n
     classes = target.shape[1]
 
     def loss(values: np.ndarray) -> tuple[float, np.ndarray]:
-        *W, b = values.reshape(-1, classes)
-        log_p = log_softmax(X @ np.array(W) + b, axis=1)
+        W, b = _parts(values, classes)
+        log_p = log_softmax(X @ W + b, axis=1)
         error = C * (np.exp(log_p) - target)
         slope = np.vstack([X.T @ error + W, error.sum(axis=0)])
         return np.square(W).sum() / 2 - C * (target * log_p).sum(), slope.ravel()
 
     start = np.zeros((X.shape[1] + 1) * classes)
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 50}).x.reshape(-1, classes)
-    return found[:-1], found[-1]
+    return _parts(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 50}).x, classes)
 
 
 def propagation(graph: Graph) -> Scores | None:
@@ -156,6 +154,11 @@ def warning_of(val: dict[str, float], metric: str, references: dict[str, Scores]
             "check that no feature was made from the label. Nodes to be predicted would lack it."
         )
     return " ".join(found)
+
+
+def _parts(values: np.ndarray, classes: int) -> tuple[np.ndarray, np.ndarray]:
+    both = values.reshape(-1, classes)
+    return both[:-1], both[-1]
 
 
 def _linear(X: Any, W: np.ndarray, b: np.ndarray, rows: np.ndarray) -> Tensor:
