@@ -119,7 +119,8 @@ def csv_separator(content: bytes) -> str:
 
 def _blank_rows(content: bytes) -> list[int]:
     """Return the numbers of the blank rows, which the parser skips."""
-    if not (b"\n\n" in content or b"\n\r\n" in content or content.startswith((b"\n", b"\r"))):
+    breaks = (b"\n\n", b"\n\r\n") if b"\r" in content else (b"\n\n",)
+    if not (any(each in content for each in breaks) or content.startswith((b"\n", b"\r"))):
         return []  # most files: no need to go through the lines
     blank, row, quoted = [], 0, False
     for line in re.finditer(rb"([^\r\n]*)(\r\n?|\n|\Z)", content):
@@ -137,6 +138,8 @@ def _blank_rows(content: bytes) -> list[int]:
 def _check_encoding(content: bytes, path: Path) -> None:
     if content.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise DatasetError(f"{path} is text in UTF-16; save it in {UTF_8}.")
+    if content.isascii():
+        return  # most files, and much faster to see
     try:
         content.decode("utf-8")
     except UnicodeDecodeError as error:
