@@ -220,7 +220,7 @@ RECIPES: dict[str, RecipeSpec] = {
     ),
 }
 
-LOGS = ("tensorboard", "csv")  # where `ngcn train --log` writes every step
+LOGS = ("tensorboard", "mlflow", "csv")  # where `ngcn train --log` writes every step
 
 ALIASES: dict[str, Mapping[str, str]] = {"gcn-kipf": {"model": "gcn", "recipe": "kipf"}}  # other names of models
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import mlflow
 import pandas as pd
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
@@ -18,11 +19,22 @@ from ngcn.training import HISTORY, Step
 QUICK = Config(model="gcn", hidden=4, steps=8)
 
 
+@pytest.fixture(autouse=True)
+def tracking(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """MLflow keeps its runs here."""
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", f"sqlite:///{tmp_path}/mlflow.db")
+    monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
+
+
 def curves(run: Path, log: str, seed: int = 0) -> dict[str, list[tuple[int, float]]]:
     if log == "csv":
         rows = pd.read_csv(run / "csv" / f"seed-{seed}.csv")
         assert list(rows) == ["step", *HISTORY]
         return {name: list(zip(rows["step"], rows[name], strict=True)) for name in HISTORY}
+    if log == "mlflow":
+        client, run_id = mlflow.MlflowClient(), (run / "mlflow" / f"seed-{seed}.txt").read_text().strip()
+        found = {name: client.get_metric_history(run_id, name) for name in HISTORY}
+        return {name: sorted((each.step, each.value) for each in found[name]) for name in HISTORY}
     events = EventAccumulator(str(run / "tensorboard" / f"seed-{seed}")).Reload()
     return {name: [(event.step, event.value) for event in events.Scalars(name)] for name in HISTORY}
 
@@ -66,7 +78,10 @@ def test_a_resumed_seed_replaces_the_steps_that_it_takes_again(
 
 
 def test_logs_that_cannot_be_written(graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(ConfigError, match="log must be one of tensorboard, csv, not 'mlflow'"):
+    with pytest.raises(ConfigError, match="log must be one of tensorboard, mlflow, csv, not 'wandb'"):
+        train_seeds(graph, QUICK, tmp_path / "run", log="wandb")
+    monkeypatch.setenv("MLFLOW_TRACKING_URI", "http://127.0.0.1:9")
+    with pytest.raises(ConfigError, match=r"MLflow cannot be used at http://127.0.0.1:9: .* Set MLFLOW_TRACKING_URI"):
         train_seeds(graph, QUICK, tmp_path / "run", log="mlflow")
     with pytest.raises(ConfigError, match="does not apply to the baseline lp"):
         train_seeds(graph, Config(model="lp"), tmp_path / "run", log="tensorboard")
@@ -74,3 +89,22 @@ def test_logs_that_cannot_be_written(graph: Graph, tmp_path: Path, monkeypatch: 
     with pytest.raises(ConfigError, match=r"pip install 'ngcn\[tensorboard\]'"):
         train_seeds(graph, QUICK, tmp_path / "run", log="tensorboard")
     assert not (tmp_path / "run").exists()
+
+
+def test_a_run_of_mlflow_has_settings_and_the_test_score(graph: Graph, tmp_path: Path) -> None:
+    run = train_seeds(graph, QUICK, tmp_path / "run", log="mlflow", threads=1)
+    (found,) = mlflow.MlflowClient().search_runs([mlflow.get_experiment_by_name("ngcn").experiment_id])
+    assert found.info.run_name == "run/seed-0" and found.info.status == "FINISHED"
+    assert found.data.params["model"] == "gcn" and found.data.params["steps"] == "8"
+    assert found.data.metrics["test"] == run.scores(0)["test"]
+
+
+def test_a_server_that_goes_away_does_not_end_a_training(
+    graph: Graph, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fails(*given: Any, **how: Any) -> None:
+        raise ConnectionError("no route")
+
+    monkeypatch.setattr(mlflow.MlflowClient, "log_batch", fails)
+    run = train_seeds(graph, QUICK, tmp_path / "run", log="mlflow", threads=1)
+    assert run.finished(0) and "MLflow took no steps (no route)" in caplog.text

@@ -89,7 +89,7 @@ def train(
     predict: Annotated[
         Path | None, _option("--predict", "Write the predictions of `ngcn predict` to this file, too.")
     ] = None,
-    log: Annotated[str | None, _option("--log", "Write every step while it trains: tensorboard or csv.")] = None,
+    log: Annotated[str | None, _option("--log", "Write each step as it is done: tensorboard, mlflow or csv.")] = None,
     as_json: Annotated[bool, _option("--json", "Print one JSON object on stdout and nothing else.")] = False,
     **options: Any,
 ) -> None:

@@ -106,7 +106,8 @@ def train_seeds(
         threads: the number of cores; all if None. One seed uses all of them, several seeds use one core each.
         engine: a Ray cluster whose machines train the seeds, each on one core; this machine if None. Seeds on sampled
             batches are trained one after the other, each by all machines.
-        log: ``tensorboard`` or ``csv`` writes losses and scores of every step to a folder in the run folder.
+        log: ``tensorboard`` or ``csv`` writes losses and scores of every step to a folder in the run folder;
+            ``mlflow`` to runs of MLflow, where ``MLFLOW_TRACKING_URI`` says.
         on_progress: called several times a second with a row per seed: step, best step, its validation score.
 
     Example:
