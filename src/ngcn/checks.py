@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from ngcn.errors import ConfigError
-from ngcn.files import user_path
+from ngcn.files import is_url, user_path
 from ngcn.memory import memory_bytes
 from ngcn.text import did_you_mean, shown
 
@@ -26,7 +26,7 @@ def text(name: str, value: Any) -> str:
 
 
 def path(name: str, value: Any) -> str:
-    return str(user_path(text(name, value)).absolute())
+    return str(value) if is_url(text(name, value)) else str(user_path(value).absolute())
 
 
 def file_path(name: str, value: Any) -> Path:

@@ -405,7 +405,7 @@ def test_urls_that_cannot_be_used(wrong, message, tmp_path):
         build(**{"edges": tmp_path, "out": tmp_path / "graph"} | wrong)
     assert not (tmp_path / "graph").exists()
     with pytest.raises(DatasetError, match="ngcn build s3://bucket/x --out"):
-        check_exists("s3://bucket/x")
+        check_exists(Config(dataset="s3://bucket/x").dataset)
 
 
 def test_a_class_named_nul(tmp_path):

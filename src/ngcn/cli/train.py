@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, get_type_hints
 
 import typer
 
-from ngcn.checks import choice
+from ngcn import checks
 from ngcn.cli import _screen
 from ngcn.cli._engine import AddressOption, EngineOption, WorkersOption, engine_of
 from ngcn.cli._errors import check_unfinished
@@ -104,7 +104,7 @@ def train(
     settings = _settings(given, config, out, resume)
     check_exists(settings.dataset)
     if log:
-        choice(LOGS)("log", log)
+        checks.choice(LOGS)("log", log)
     if predict:
         check_table(predict)
     if out and not resume:
@@ -168,7 +168,7 @@ def _given(nodes: str | None, options: dict[str, Any]) -> dict[str, Any]:
     if nodes and "dataset" in given:
         raise ConfigError("Give a graph or `nodes`, not both.")
     if nodes:
-        given["dataset"] = str(Path(nodes).absolute())
+        given["dataset"] = checks.path("nodes", nodes)
     if "powers" in given:  # 6 stands for 0 to 5, and 0,1,4 is a list; `Config` reports anything else
         text = given["powers"]
         given["powers"] = parse_value(f"[{text}]" if "," in text else text)
