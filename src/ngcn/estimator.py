@@ -282,6 +282,11 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         labels, known, self.classes_ = read_targets(y)
         none = np.zeros(len(known), dtype=bool)
         edges = sp.csr_array((len(none), len(none))) if adjacency is None else adjacency
+        if hasattr(edges, "nodes"):
+            raise GraphError(
+                "The adjacency must be a matrix, not a networkx graph; make one with networkx.to_scipy_sparse_array, and "
+                "`nodelist` in the order of X."
+            )
         if np.shape(edges) != (len(none), len(none)) and np.shape(edges)[:1] == (len(none),):
             raise GraphError(
                 f"The adjacency of {len(none)} nodes has shape {np.shape(edges)}. If a search or a cross-validation of "

@@ -54,6 +54,12 @@ def test_networkx() -> None:
         Graph.from_networkx(G)
 
 
+def test_attributes_of_edges_that_are_not_used(caplog: pytest.LogCaptureFixture) -> None:
+    nx.set_edge_attributes(G := network(), 2.0, "length")
+    check(Graph.from_networkx(G))
+    assert "the edges of ring: only source, target and weight of an edge are used, not length" in caplog.text
+
+
 def test_what_gexf_calls_a_node_is_no_feature(tmp_path: Path) -> None:
     nx.write_gexf(nx.karate_club_graph(), tmp_path / "club.gexf")
     graph = load_dataset(str(tmp_path / "club.gexf"), label="club")

@@ -113,8 +113,10 @@ def test_words_that_a_model_does_not_know_are_ignored(tmp_path: Path, caplog: py
 
 
 def test_without_features() -> None:
-    with pytest.raises(DatasetError, match="can only be used on its own graph"):
+    with pytest.raises(DatasetError, match="knows its 2 nodes only; train again with the new nodes"):
         for_model(parts(), Schema(("x", "y"), ("0", "1")))
+    with pytest.raises(DatasetError, match="but the model was trained with 1, such as 'age'; add them"):
+        for_model(parts(), Schema(("x", "y"), ("age",)))
     names = [f"{what}{f' {k} away' if k else ''}" for k in range(5) for what in ("degree", "return")]
     assert for_model(parts(), Schema(("x", "y"), names)).features.shape == (4, 10)
 

@@ -2,11 +2,13 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import networkx as nx
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
-from ngcn import Config, GraphError, Model, ModelError, RunError, predict, train
+from ngcn import Config, DatasetError, GraphError, Model, ModelError, RunError, predict, train
 from ngcn.graph import Graph
 from ngcn.ops import use_reference
 
@@ -62,6 +64,37 @@ def test_scores_are_those_of_the_result(graph: Graph, config: Config) -> None:
     assert found["val"] == pytest.approx(result.val_scores) and found["test"] == pytest.approx(result.test_scores)
     none = graph.with_split(graph.train, graph.val, graph.test & False)
     assert result.model.evaluate(none, "test") == {"test": {}}
+
+
+def test_other_names_raise_an_error(graph: Graph) -> None:
+    names = [f"x{i}" for i in range(12)]
+    model = train(named := replace(graph, feature_names=names, class_names=["left", "right"]), SMALL).model
+    model.predict(replace(named, feature_names=None))  # of a matrix
+    swapped = replace(named, feature_names=[names[1], names[0], *names[2:]])
+    for use in (model.predict, model.disagreement, model.evaluate):
+        with pytest.raises(GraphError, match="'x1' is where the model has 'x0'; they must be the same"):
+            use(swapped)
+    with pytest.raises(GraphError, match=r"The classes of the graph .* 'right' is where the model has 'left'"):
+        model.evaluate(replace(named, class_names=["right", "left"]), "test")
+
+
+def test_graphs_in_memory_are_read_in_the_columns_of_the_model() -> None:
+    ids = [f"k{i}" for i in range(30)]
+    nodes = pd.DataFrame({"id": ids, "age": range(30), "town": ["Rome", "Oslo", "Bern"] * 10, "kind": list("ab") * 15})
+    edges = pd.DataFrame({"source": ids[1:], "target": ids[:-1]})
+    graph = Graph.from_pandas(nodes, edges, label="kind")
+    model = train(graph, SMALL).model
+    again = model.read_graph(nodes[["kind", "town", "age", "id"]], edges=edges)
+    np.testing.assert_array_equal(again.features, graph.features)
+    G = nx.from_pandas_edgelist(edges)
+    nx.set_node_attributes(G, nodes.set_index("id")[["town", "age"]].to_dict("index"))
+    others = model.read_graph(G)
+    order = [ids.index(node) for node in others.node_ids]
+    np.testing.assert_array_equal(others.features, graph.features[order])
+    with pytest.raises(DatasetError, match="go with a data frame"):
+        model.read_graph(G, edges=edges)
+    with pytest.raises(DatasetError, match="A networkx graph is needed, not a list"):
+        model.read_graph([])
 
 
 def test_another_number_of_features_raises_an_error(graph: Graph) -> None:

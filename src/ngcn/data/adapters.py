@@ -28,6 +28,15 @@ def from_pandas(nodes: Any, edges: Any, feature_table: Any = None, **how: Any) -
     return parts_of_tables(_from_frame(nodes, "the nodes"), _from_frame(edges, "the edges"), features, **how)
 
 
+def from_objects(nodes: Any, *, edges: Any = None, feature_table: Any = None, **how: Any) -> Parts:
+    """Read data frames, or a networkx graph."""
+    if hasattr(nodes, "columns"):
+        return from_pandas(nodes, edges, feature_table, **how)
+    if edges is not None or feature_table is not None:
+        raise DatasetError("`edges` and `feature_table` go with a data frame of nodes.")
+    return from_networkx(nodes, **how)
+
+
 def from_networkx(G: Any, *, name: str | None = None, **how: Any) -> Parts:
     """Read a networkx graph; attributes of nodes are the columns of a table of nodes."""
     if not (hasattr(G, "nodes") and hasattr(G, "edges")):
@@ -37,11 +46,12 @@ def from_networkx(G: Any, *, name: str | None = None, **how: Any) -> Parts:
     keys = dict.fromkeys(key for values in attributes for key in values if key != "id")  # edges do not use "id"
     nodes: dict[str, Any] = {"id": list(map(str, G))}
     nodes |= {str(key): [values.get(key) for values in attributes] for key in keys}
-    links = list(G.edges(data="weight"))
-    edges: dict[str, Any] = {"source": [str(link[0]) for link in links], "target": [str(link[1]) for link in links]}
-    weights = [link[2] for link in links]
-    if any(weight is not None for weight in weights):
-        edges["weight"] = [1.0 if weight is None else weight for weight in weights]
+    links = list(G.edges(data=True))
+    used = dict.fromkeys(key for link in links for key in link[2] if key != "id")  # GEXF has ids of edges
+    edges: dict[str, Any] = {str(key): [link[2].get(key) for link in links] for key in used}
+    if "weight" in edges:
+        edges["weight"] = [1.0 if weight is None else weight for weight in edges["weight"]]
+    edges |= {"source": [str(link[0]) for link in links], "target": [str(link[1]) for link in links]}
     tables = _from_columns(nodes, f"the nodes of {title}"), _from_columns(edges, f"the edges of {title}")
     return parts_of_tables(*tables, name=title, **how)
 

@@ -37,10 +37,13 @@ def features_for_model(parts: Parts, known: Sequence[str], node_columns: int) ->
     if not parts.features:
         features, structural = structural_features(parts.adjacency)
         if structural != list(known):
-            raise DatasetError(
-                f"{parts.name} has no features, but the model was trained with {len(known)}; a model that was trained "
-                "without features can only be used on its own graph, which is the default."
-            )
+            what = f"but the model was trained with {len(known)}, such as {known[0]!r}; add them"
+            if list(known) == list(map(str, range(len(known)))):
+                what = (
+                    f"and neither had the graph of the model, which knows its {len(known)} nodes only; train again "
+                    "with the new nodes, without labels"
+                )
+            raise DatasetError(f"{parts.name} has no features, {what}.")
         return features
     features, names = _join(_known_blocks(parts, known, node_columns), parts.name)
     place = {name: number for number, name in enumerate(names)}

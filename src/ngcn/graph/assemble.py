@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngcn import checks
+from ngcn.data.adapters import from_objects
 from ngcn.data.catalog import is_path
 from ngcn.data.columns import Column
 from ngcn.data.files import read
@@ -70,11 +71,15 @@ def load_dataset(name: str | Path, *, split: str | int = "given", seed: int = 0,
     return graph
 
 
-def load_for_model(name: str, schema: Schema, **files: Any) -> Graph:
-    """Load a dataset or a user's own files for a trained model; see :func:`~ngcn.graph.for_model`."""
-    if stored := _stored(name, files):
+def load_for_model(given: Any, schema: Schema, **options: Any) -> Graph:
+    """Load a dataset, a user's own files, data frames or a networkx graph for a trained model; see
+    :func:`~ngcn.graph.for_model`."""
+    if not isinstance(given, str | Path):
+        return for_model(from_objects(given, columns=schema.columns, **options), schema)
+    name = str(given)
+    if stored := _stored(name, options):
         return _stored_for_model(stored, schema)
-    graph = for_model(read(name, columns=schema.columns, **files), schema)
+    graph = for_model(read(name, columns=schema.columns, **options), schema)
     if is_path(name):
         vars(graph).update(source=checks.path("name", name))
     return graph

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -110,15 +110,14 @@ class Model:
 
     def inputs(self, graph: Graph, *, directed: bool = False) -> tuple[Operator | Operators, Features]:
         """Â and X of a graph, normalised and prepared as in training; ``directed`` keeps the direction of edges."""
-        if need_graph(graph).features.shape[1] != len(self.feature_names):
-            raise GraphError(
-                f"The graph {graph.name!r} has {graph.features.shape[1]} features, but the model was trained with "
-                f"{len(self.feature_names)}; they must be the same, in the same order."
-            )
-        graph = in_memory(graph)
+        graph = in_memory(self._checked(graph))
         A_hat = self.network.operator(graph.adjacency, directed=directed)
         X = self.card.preparation(graph.features, graph.adjacency, directed=directed)
         return A_hat, Features(X)
+
+    def _checked(self, graph: Graph) -> Graph:
+        """The graph, if its features are those that the model was trained with."""
+        return _with_names("features", self.feature_names, need_graph(graph), graph.feature_names)
 
     def forward(self, graph: Graph, *, directed: bool = False) -> Forward:
         """The function that maps nodes to logits on this graph; Â and X are computed once, here."""
@@ -138,7 +137,7 @@ class Model:
         """What computes the outputs of all towers on a large graph, in bounded memory; see
         :class:`~ngcn.large.Exact`."""
         how: dict[str, Any] = {"memory": working_memory(self.config), "executor": self.executor}
-        inputs = inputs_of(self.network, graph, self.card.preparation, **how, on_progress=on_progress)
+        inputs = inputs_of(self.network, self._checked(graph), self.card.preparation, **how, on_progress=on_progress)
         return Exact(self.network, inputs, **how, scratch=graph.folder if isinstance(graph, StoredGraph) else None)
 
     @torch.no_grad()
@@ -210,6 +209,7 @@ class Model:
     def evaluate(self, graph: Graph, *splits: str) -> dict[str, dict[str, float]]:
         """All scores by name on each of these splits: train, val or test. Empty for a split without nodes."""
         forward = self.forward(graph)
+        _with_names("classes", self.class_names, graph, graph.class_names)
         found: dict[str, dict[str, float]] = {}
         for split in splits:
             checks.choice(SPLITS)("split", split)
@@ -225,21 +225,26 @@ class Model:
         """How much each power of Â counts, in a mixed network each kind of tower; None where they have no weights."""
         return self.network.scale_weights()
 
-    def read_graph(self, path: str, *, edges: str | None = None, feature_table: str | None = None) -> Graph:
-        """A graph in files to use the model on, read as the one it was trained on. Its labelled nodes are test nodes.
+    def read_graph(self, graph: Any, *, edges: Any = None, feature_table: Any = None) -> Graph:
+        """A graph to use the model on, read as the one it was trained on. Its labelled nodes are test nodes.
 
         Missing or unknown features raise an error, except for the values of one-hot columns and sparse features.
+
+        Args:
+            graph: the path of a folder or a file, a data frame of nodes, or a networkx graph.
+            edges, feature_table: the other tables, of the same kind; see :meth:`Graph.from_pandas`.
         """
-        files: dict[str, Any] = {}
-        if is_path(path):
+        options: dict[str, Any] = {"edges": edges, "feature_table": feature_table}
+        if not isinstance(graph, str) or is_path(graph):
             default = Config()
             given = {name: getattr(self.config, name) for name in FILE_SETTINGS}
-            files = {**self.card.read_with, **{name: v for name, v in given.items() if v != getattr(default, name)}}
-        graph = load_for_model(path, self.card.schema, **{**files, "edges": edges, "feature_table": feature_table})
-        if graph.multilabel != self.multilabel:
-            several = "several labels" if graph.multilabel else "one label"
-            raise ModelError(f"{path} has {several} per node, unlike the graph that the model was trained on.")
-        return graph
+            given = {name: v for name, v in given.items() if v != getattr(default, name)}
+            options = {**self.card.read_with, **given, **options}
+        found = load_for_model(graph, self.card.schema, **options)
+        if found.multilabel != self.multilabel:
+            several = "several labels" if found.multilabel else "one label"
+            raise ModelError(f"{found.name} has {several} per node, unlike the graph that the model was trained on.")
+        return found
 
     def state(self) -> dict[str, Tensor]:
         """The tensors to store; no empty ones, which old versions of safetensors cannot read."""
@@ -322,6 +327,19 @@ def need_model(value: Any) -> Model:
     raise ModelError(f"A Model is needed, not a {type(value).__name__}; a run has one: Run.open(folder).model().")
 
 
+def _with_names(kind: str, ours: Sequence[str], graph: Graph, theirs: Sequence[str]) -> Graph:
+    """The graph, if these are the names that the model knows, or if one of both has numbers in place of names."""
+    ours, theirs, numbers = tuple(ours), tuple(theirs), tuple(map(str, range(len(ours))))
+    if ours == theirs or (len(ours) == len(theirs) and numbers in (ours, theirs)):
+        return graph
+    what = f"The graph {graph.name!r} has {len(theirs)} {kind}, but the model was trained with {len(ours)}"
+    if len(ours) == len(theirs):
+        where = next(i for i, name in enumerate(ours) if name != theirs[i])
+        what = f"The {kind} of the graph {graph.name!r} are not those of the model"
+        what += f": {theirs[where]!r} is where the model has {ours[where]!r}"
+    raise GraphError(f"{what}; they must be the same, in the same order.")
+
+
 def _positions(graph: Graph, rows: np.ndarray | None) -> Tensor | None:
     """The positions of nodes as a tensor."""
     if rows is None:
@@ -375,6 +393,10 @@ class FittedBaseline(Model):
             f"{title_of(self.config.model)} is a baseline without a network, so it cannot be explained, exported or "
             "reported on; train a network, such as `model='ngcn'`."
         )
+
+    def _checked(self, graph: Graph) -> Graph:
+        """The graph, if its features are those that the model was trained with."""
+        return _with_names("features", self.feature_names, need_graph(graph), graph.feature_names)
 
     def forward(self, graph: Graph, *, directed: bool = False) -> Forward:
         if need_graph(graph).fingerprint() != self.card.fingerprint:

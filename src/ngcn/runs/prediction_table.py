@@ -45,8 +45,9 @@ def predict(
         run: a run or its folder, whose best seed predicts; or a model.
         graph: the graph; that of the run if None.
         nodes: ``(nodes,)`` mask of the nodes to predict, such as ``graph.unlabelled``; all if None.
-        threshold: for multi-label, the least probability of a predicted label. Predicted labels are joined by ``|``;
-            the confidence is the mean of max(p, 1 - p) over all labels.
+        threshold: for multi-label, the least probability of a predicted label. Predicted labels are joined by ``|``,
+            which stands alone where there are none, as in tables of labels; the confidence is the mean of
+            max(p, 1 - p) over all labels.
         coverage: add the column ``set``, the classes that the node may have, joined by ``|``: the true class is among
             them with this probability, see :meth:`ngcn.Model.predict_set`.
 
@@ -120,7 +121,7 @@ def _table(
 
     classes = np.array(model.class_names, dtype=object)
     if model.multilabel:
-        predicted = np.array(["|".join(classes[row >= threshold]) for row in p], dtype=object)
+        predicted = np.array(["|".join(classes[row >= threshold]) or "|" for row in p], dtype=object)
         confidence = np.maximum(p, 1 - p).mean(axis=1)
     else:
         predicted, confidence = classes[p.argmax(axis=1)], p.max(axis=1)
