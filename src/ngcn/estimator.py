@@ -284,7 +284,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         edges = sp.csr_array((len(none), len(none))) if adjacency is None else adjacency
         if hasattr(edges, "nodes"):
             raise GraphError(
-                "The adjacency must be a matrix, not a networkx graph; make one with networkx.to_scipy_sparse_array, and "
+                "The adjacency must be a matrix, not a networkx graph: use networkx.to_scipy_sparse_array, with "
                 "`nodelist` in the order of X."
             )
         if np.shape(edges) != (len(none), len(none)) and np.shape(edges)[:1] == (len(none),):

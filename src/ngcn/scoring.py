@@ -88,10 +88,13 @@ def _accuracy(logits: Tensor, labels: Tensor) -> float:
 
 
 def _balanced_accuracy(logits: Tensor, labels: Tensor) -> float:
-    """The mean over classes of the share of their nodes that are found."""
+    """The mean over classes of the share of their nodes that are found. For multi-label, every label has two classes,
+    the nodes that have it and those that do not."""
     predicted, true = _decisions(logits, labels)
-    nodes = true.sum(dim=0)
-    return float(((predicted & true).sum(dim=0).double() / nodes)[nodes > 0].mean())
+    found = (predicted & true).sum(dim=0).double() / true.sum(dim=0)  # NaN for classes without nodes
+    if labels.ndim == 2:
+        found = (found + (~predicted & ~true).sum(dim=0) / (~true).sum(dim=0)) / 2
+    return float(found.nanmean())
 
 
 def _micro_f1(logits: Tensor, labels: Tensor) -> float:

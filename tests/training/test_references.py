@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from scipy.special import softmax
+from scipy.special import expit, softmax
 from sklearn.datasets import load_iris
 from sklearn.dummy import DummyClassifier
 from sklearn.linear_model import LogisticRegression
@@ -48,6 +48,17 @@ def test_logistic_regression_is_that_of_scikit_learn(C: float, sparse: bool) -> 
     W, b = fit_logistic(sp.csr_array(X) if sparse else X, np.eye(3)[y], C)
     p = softmax(X @ W + b, axis=1)
     np.testing.assert_allclose(p, theirs.predict_proba(X), atol=5e-3)
+
+
+def test_multilabel_is_a_regression_for_each_label(multilabel_graph: Graph) -> None:
+    X = scale(load_iris().data)
+    target = np.stack([X[:, 0] + X[:, 1] > 0, X[:, 2] > 1], axis=1).astype(float)
+    W, b = fit_logistic(X, target, 1.0, multilabel=True)
+    for label, y in enumerate(target.T):
+        theirs = LogisticRegression(max_iter=1000, tol=1e-8).fit(X, y)
+        np.testing.assert_allclose(expit(X @ W + b)[:, label], theirs.predict_proba(X)[:, 1], atol=5e-3)
+    found = regression(multilabel_graph, Preparation("none"))
+    assert found is not None and 0 < found["test"]["micro_f1"] <= 1
 
 
 @pytest.mark.parametrize(

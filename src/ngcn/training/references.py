@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 import torch
 from scipy.optimize import minimize
-from scipy.special import log_softmax
+from scipy.special import expit, log_softmax
 from torch import Tensor
 
 from ngcn.graph import Graph, StoredGraph
 from ngcn.large import Prepared
 from ngcn.model import Preparation
 from ngcn.registry import MODELS, load
-from ngcn.scoring import merit, scores
+from ngcn.scoring import merit, metric_of, scores
 from ngcn.text import METRICS, percent, score_text
 
 Scores = dict[str, dict[str, float]]  # split -> name -> score
@@ -55,24 +55,26 @@ def majority(graph: Graph) -> Scores:
 
 
 def regression(graph: Graph, preparation: Preparation) -> Scores | None:
-    """The scores of logistic regression on the prepared features; None for multi-label, and for a single class."""
-    if graph.multilabel or len(np.unique(graph.labels[graph.train])) < 2:
+    """The scores of logistic regression on the prepared features; None if the training nodes have a single class."""
+    if len(np.unique(graph.labels[graph.train])) < 2:
         return None
     train = np.flatnonzero(graph.train)
     large = isinstance(graph, StoredGraph)  # rows of it are prepared as they are read
     X: Any = Prepared(graph, preparation) if large else preparation(graph.features, graph.adjacency)
     if len(train) > MOST:
         train = np.sort(np.random.default_rng(0).permutation(train)[:MOST])
-    inputs, target = X[train].astype(np.float64), np.eye(graph.classes)[graph.labels[train]]
+    inputs, labels = X[train].astype(np.float64), graph.labels[train]
+    target = labels if graph.multilabel else np.eye(graph.classes)[labels]
     found: list[Scores] = []
     for C in STRENGTHS:
-        W, b = fit_logistic(inputs, target, C)
+        W, b = fit_logistic(inputs, target, C, graph.multilabel)
         found.append(_evaluate(graph, partial(_linear, X, W, b)))
-    return max(found, key=lambda scored: scored["val"].get("accuracy", 0.0))
+    return max(found, key=lambda scored: scored["val"].get(metric_of(graph.multilabel), 0.0))
 
 
-def fit_logistic(X: Any, target: np.ndarray, C: float) -> tuple[np.ndarray, np.ndarray]:
-    r"""Multinomial logistic regression, as scikit-learn's, which takes a second to import.
+def fit_logistic(X: Any, target: np.ndarray, C: float, multilabel: bool = False) -> tuple[np.ndarray, np.ndarray]:
+    r"""Multinomial logistic regression, as scikit-learn's, which takes a second to import; for multi-label, one for
+    each class.
 
     .. math:: \min_{W, b} \; C \sum_i L(x_i W + b, y_i) + \tfrac{1}{2} |W|^2
 
@@ -90,10 +92,15 @@ def fit_logistic(X: Any, target: np.ndarray, C: float) -> tuple[np.ndarray, np.n
 
     def loss(values: np.ndarray) -> tuple[float, np.ndarray]:
         W, b = _parts(values, classes)
-        log_p = log_softmax(X @ W + b, axis=1)
-        error = C * (np.exp(log_p) - target)
+        Z = X @ W + b
+        if multilabel:
+            losses, p = np.logaddexp(0, Z) - target * Z, expit(Z)
+        else:
+            log_p = log_softmax(Z, axis=1)
+            losses, p = -target * log_p, np.exp(log_p)
+        error = C * (p - target)
         slope = np.vstack([X.T @ error + W, error.sum(axis=0)])
-        return np.square(W).sum() / 2 - C * (target * log_p).sum(), slope.ravel()
+        return np.square(W).sum() / 2 + C * losses.sum(), slope.ravel()
 
     start = np.zeros((X.shape[1] + 1) * classes)
     return _parts(minimize(loss, start, jac=True, method="L-BFGS-B", options={"maxiter": 50}).x, classes)
@@ -147,10 +154,11 @@ def warning_of(val: dict[str, float], metric: str, references: dict[str, Scores]
         what, remedy = ALONE[best]
         theirs = score_text(metric, references[best]["val"][metric])
         found.append(f"{what} does better on the validation nodes: {theirs}, against {shown}. {remedy}")
-    accuracy = references.get("regression", {}).get("val", {}).get("accuracy", 0.0)
-    if accuracy > TOO_GOOD and nodes >= ENOUGH:
+    alone = references.get("regression", {}).get("val", {})
+    correct = min(alone.get("accuracy", 0.0), alone.get("micro_f1", 1.0))  # most labels of multi-label are rare
+    if correct > TOO_GOOD and nodes >= ENOUGH:
         found.append(
-            f"Logistic regression on the features alone is correct on {percent(accuracy, 1)} of the validation nodes: "
+            f"Logistic regression on the features alone is correct on {percent(correct, 1)} of the validation nodes: "
             "check that no feature was made from the label. Nodes to be predicted would lack it."
         )
     return " ".join(found)
