@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -230,7 +230,7 @@ def _empty(folder: Path) -> Path:
 def disturbed(what: str, folder: Path, edges: int, names: Sequence[str], times: int, machines: int) -> None:
     """Kill a machine, or the command, at random moments of a stage."""
     moments = random.Random(0)
-    with cluster_of(machines) as cluster:
+    with cluster_of(machines) if machines else nullcontext() as cluster:
         for name in names:
             stage = stages(folder, edges)[name]
             seconds, whole, expected = undisturbed(name, stage, folder, cluster)
@@ -351,7 +351,7 @@ def main() -> None:
     arguments.add_argument("--edges", type=float, default=1e6)
     arguments.add_argument("--stage", nargs="+", default=["build", "products", "train", "predict"])
     arguments.add_argument("--times", type=int, default=5, help="Moments at which something is killed, in each stage.")
-    arguments.add_argument("--machines", type=int, default=3, help="Of nodes and driver.")
+    arguments.add_argument("--machines", type=int, default=3, help="Of nodes and driver; 0 is without Ray.")
     arguments.add_argument("--seeds", type=int, default=5, help="Of same.")
     arguments.add_argument("--steps", type=int, default=100, help="Of same and overhead.")
     arguments.add_argument("--memory", default="4GB", help="Of overhead.")
