@@ -107,6 +107,7 @@ def test_without_edges_no_suggestion_needs_them(tmp_path: Path) -> None:
     assert "NGCNClassifier" in whys["`model='mlp'`"]
     each = {"features": sp.eye_array(60, format="csr"), "feature_names": None}  # and no features to learn from
     assert "model" not in options(crowds(adjacency=sp.csr_array((60, 60)), **each))
+    assert "mix" not in options(crowds()) and "mix" in options(crowds(**each))
 
 
 def test_columns_that_are_the_same_for_every_node(tmp_path: Path) -> None:

@@ -21,6 +21,7 @@ UNEQUAL = 3  # times as many training nodes in the largest class as in the rares
 RAREST = 5  # training nodes of a class; with fewer, weights and scores of that class are noise
 USEFUL = 0.1  # how far homophily must be above that of random labels, as a share of what it could be
 DIRECTED = "['gcn:symmetric:0,1,2', 'sage:in:1,2', 'sage:out:1,2']"
+FAR = "['gcn:symmetric:0,1,2,4,8,16', 'sage:walk:1,2,3']"
 OPTIONS = {"one-hot": "one_hot", "text": "text", "ignored": "ignore"}  # of a kind of column
 
 
@@ -60,6 +61,8 @@ def suggestions(graph: Graph, config: Config, columns: Sequence[ColumnFacts], kn
         why = "neighbours do not share their class"
         yield Suggestion("`model='mlp'`", f"{why}: a model without edges, to compare with")
         yield Suggestion(f"`mix={DIRECTED}`", f"{why}: if edges have a direction, these towers use it")
+    elif known.max_degree and is_identity(graph):
+        yield Suggestion(f"`mix={FAR}`", "nodes have no features: these towers pass labels on over longer paths")
     if ignores_values(graph, config):
         yield Suggestion("`features='row'`", "only which features a node has counts by default; this keeps the values")
 
