@@ -76,7 +76,10 @@ def load_for_model(name: str, schema: Schema, **files: Any) -> Graph:
         return _stored_for_model(stored, schema)
     graph = for_model(read(name, columns=schema.columns, **files), schema)
     if is_path(name):
-        vars(graph).update(source=checks.path("name", name))
+        tables = {
+            option: checks.path(option, files[option]) for option in ("edges", "feature_table") if files.get(option)
+        }
+        vars(graph).update(source=checks.path("name", name), tables=tables)
     return graph
 
 
