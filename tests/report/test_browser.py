@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -347,19 +348,30 @@ def test_another_graph_with_missing_values(page: Path, open_page: Open, tmp_path
     }
     browser, model = open_page(out), Run.open(page.parent).model()
     accuracy = model.evaluate(other, "test")["test"]["accuracy"]
-    assert "Trained on another graph, crowds & <others>; 10 of the nodes here are new." in text(browser, "lead")
+    assert "Trained on another graph, crowds & <others>; 10 nodes here are new." in text(browser, "lead")
     assert f"Accuracy, labelled nodes {100 * accuracy:.1f} %" in text(browser, "tiles")
+    assert "60 labelled nodes; which of them were trained on is not known" in text(browser, "tiles")
     assert rows_of(browser, "scores-table")[0] == ["Score", "Labelled nodes"]
+    assert "new node" in text(browser, "legend") and "New nodes come first." in text(browser, "uncertain-about")
+    listed = [row[0] for row in rows_of(browser, "uncertain-table")[1:]]
+    assert all(name.startswith("new ") and name.endswith(" new") for name in listed[:10])
+    assert not any(name.endswith(" new") for name in listed[10:])
+    data = data_of(out)
+    assert len(data["new"]) == 10 and {int(node) for node in data["explained"]} <= set(data["new"])
+    assert text(browser, "node").startswith("Node new ")
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#colour-by button")) == 3
     assert rows_of(browser, "missing-table")[1][:3] == ["word 3", "6", "10 %"]
     assert "0.8 % of all feature values are missing, in 1 numeric feature. They are filled from" in text(
         browser, "missing-about"
     )
     assert not browser.find_elements(By.CSS_SELECTOR, "#learning, nav [href='#learning'], #seeds-table")
 
-    bare = write_report(model, tmp_path / "bare.html", graph=other.with_split(none, none, none), explain=0)
+    unknown = replace(other, labels=np.full(60, -1), test=none)
+    bare = write_report(model, tmp_path / "bare.html", graph=unknown, explain=0)
     browser = open_page(bare)
     assert "no node has a label that the model knows" in text(browser, "tiles")
-    assert not browser.find_elements(By.CSS_SELECTOR, "#mistakes, #trust, #scores-table")
+    assert not browser.find_elements(By.CSS_SELECTOR, "#mistakes, #trust, #scores-table, #colour-by")
+    assert "True class" not in rows_of(browser, "uncertain-table")[0] and "true class" not in text(browser, "node")
     assert browser.find_element(By.CSS_SELECTOR, "#node code").text.startswith("explain_node(model, ")
     with pytest.raises(ConfigError, match="pass `out`"):
         write_report(model, graph=other)

@@ -6,6 +6,9 @@ function leaveOut(id) {
   byId(id).remove();
   document.querySelector(`nav [href="#${id}"]`).remove();
 }
+const known = node => (data.multilabel ? nodes.split[node] > 0 : nodes.truth[node] >= 0);
+const labelled = nodes.id.some((_, node) => known(node)); // whether any node has a label
+const isNew = new Set(data.new); // nodes that the graph of the training does not have
 const byId = id => document.getElementById(id);
 
 function fill(element, attributes, children) {

@@ -9,28 +9,29 @@ function mistaken(node) { // only nodes outside training with a known label
 }
 const names = classes => (classes.length ? classes.map(className).join(", ") : "none");
 function truthWords(node) {
-  if (data.multilabel) return nodes.split[node] ? `true: ${names(nodes.truth[node])}` : "";
-  return nodes.truth[node] < 0 ? "true class unknown" : `true: ${className(nodes.truth[node])}`;
+  if (!known(node)) return data.multilabel || !labelled ? "" : "true class unknown";
+  return `true: ${data.multilabel ? names(nodes.truth[node]) : className(nodes.truth[node])}`;
 }
 function scoreWords() {
   return { probability: "its probability", lead: "its lead (its logit, less the mean logit of all classes)", "log-odds": "its log-odds" }[data.score_is];
 }
+const newTag = () => [" ", h("span", { class: "new", title: "not in the graph of the training" }, "new")];
 const quote = id => (/^[\w.\/:@%+=-]+$/.test(id) ? id : `'${id.replaceAll("'", `'"'"'`)}'`);
 const command = id => h("code", {}, data.command ? `${data.command}${id.startsWith("-") ? "=" : " "}${quote(id)}` : `explain_node(model, ${JSON.stringify(id)}, graph=graph)`);
 
 function showNode(node, focus = false) {
-  const c = nodes.predicted[node], id = nodes.id[node], known = data.multilabel ? nodes.split[node] > 0 : nodes.truth[node] >= 0;
+  const c = nodes.predicted[node], id = nodes.id[node];
   const probabilities = [];
   for (let i = 0; i < nodes.probabilities[node].length; i += 2) probabilities.push([nodes.probabilities[node][i], nodes.probabilities[node][i + 1] / 1000]);
   map.select(node);
   byId("node").replaceChildren(
-    h("p", { class: "name" }, `Node ${id}`),
+    h("p", { class: "name" }, `Node ${id}`, isNew.has(node) && newTag()),
     data.multilabel
-      ? h("p", { class: "verdict" }, `Predicted: ${names(nodes.chosen[node])}`)
+      ? h("p", { class: "verdict" }, `Predicted: ${names(nodes.chosen[node])}${nodes.chosen[node].length ? "" : `; ${className(c)} is the most likely`}`)
       : h("p", { class: "verdict" }, badge(c), `, probability ${percent(probabilities[0][1])}`),
     h("p", { class: "note-block" },
-      known && h("span", { class: mistaken(node) ? "wrong" : "right" }, mistaken(node) ? "✗ " : "✓ "), truthWords(node),
-      nodes.split[node] ? ` · ${splitNames[nodes.split[node]]}` : "", map.place.has(node) ? "" : " · not on the map, which shows a sample"),
+      known(node) && h("span", { class: mistaken(node) ? "wrong" : "right" }, mistaken(node) ? "✗ " : "✓ "),
+      [truthWords(node), splitNames[nodes.split[node]], map.place.has(node) ? "" : "not on the map, which shows a sample"].filter(Boolean).join(" · ")),
     h("h3", {}, probabilities.length < data.classes.length ? `The ${probabilities.length} most probable classes` : "Probabilities"),
     bars(probabilities.map(([k, p]) => ({ what: badge(k), size: p, number: percent(p), colour: colourOf(k) })), 1),
     votesOf(node, c), ...whyOf(node, c), meanings(c));
@@ -117,15 +118,16 @@ function setUpSearch() {
 function drawUncertain() {
   byId("uncertain-about").append(data.multilabel
     ? "The nodes with the lowest confidence: the mean over all classes of max(p, 1 - p)."
-    : "The nodes with the lowest confidence: good candidates for a check by hand.");
+    : "The nodes with the lowest confidence: good candidates for a check by hand.", isNew.size ? " New nodes come first." : "");
   const jump = node => h("button", { type: "button", class: "link", onclick: () => { showNode(node, true); byId(matchMedia("(max-width: 56rem)").matches ? "node" : "map").scrollIntoView(); } }, nodes.id[node]);
-  const truth = node => (data.multilabel || nodes.truth[node] >= 0 ? truthWords(node).replace("true: ", "") || "–" : "–");
+  const link = node => [jump(node), isNew.has(node) && newTag()];
+  const truth = node => (known(node) ? truthWords(node).replace("true: ", "") : "–");
   byId("uncertain-table").append(data.multilabel
     ? table([["Node"], ["Confidence", "number"], ["Most probable class"], ["Probability", "number"]],
-      data.uncertain.map(node => [jump(node), percent(nodes.confidence[node] / 1000), badge(nodes.probabilities[node][0]), percent(nodes.probabilities[node][1] / 1000)]))
-    : table([["Node"], ["Prediction"], ["Confidence", "number"], ["Second"], ["", "number"], ["True class"]],
+      data.uncertain.map(node => [link(node), percent(nodes.confidence[node] / 1000), badge(nodes.probabilities[node][0]), percent(nodes.probabilities[node][1] / 1000)]))
+    : table([["Node"], ["Prediction"], ["Confidence", "number"], ["Second"], ["", "number"], ...(labelled ? [["True class"]] : [])],
       data.uncertain.map(node => {
         const [c, p, d, q] = nodes.probabilities[node];
-        return [jump(node), badge(c), percent(p / 1000), d === undefined ? "–" : badge(d), d === undefined ? "" : percent(q / 1000), breakable(truth(node))];
+        return [link(node), badge(c), percent(p / 1000), d === undefined ? "–" : badge(d), d === undefined ? "" : percent(q / 1000), ...(labelled ? [breakable(truth(node))] : [])];
       }), null, "list"));
 }
