@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from ngcn import ConfigError, Run, explain_node, write_report
+from ngcn.report.plots import class_colors
 from ngcn.text import METRICS
 from report.conftest import MARKUP, NGCN, crowds, data_of
 
@@ -68,7 +70,7 @@ def test_search_a_node_and_read_why(which: str, request: pytest.FixtureRequest, 
     ring = why.rings[1]
     assert f"1 edge away: {ring.nodes} nodes, together {100 * ring.points:+.2f}".replace("-", "−") in shown
     neighbour = ring.strongest[0]
-    assert f"{neighbour.id} {100 * neighbour.points:+.2f}".replace("-", "−") in shown
+    assert f"{neighbour.id} {neighbour.truth[0]} {100 * neighbour.points:+.2f}".replace("-", "−") in shown
     feature = why.features[0]
     assert f"{feature.name} {100 * feature.effect:+.2f}".replace("-", "−") in shown
     browser.find_element(By.CSS_SELECTOR, "#node summary").click()
@@ -377,10 +379,43 @@ def test_another_graph_with_missing_values(page: Path, open_page: Open, tmp_path
         write_report(model, graph=other)
 
 
+def test_a_graph_without_features(make_page: MakePage, open_page: Open) -> None:
+    ids = np.array([f"town {i}" for i in range(60)])
+    labels = np.where(np.arange(60) % 4 == 2, -1, crowds().labels)
+    masks = {split: getattr(crowds(), split) & (labels >= 0) for split in ("train", "val", "test")}
+    identity = sp.eye_array(60, format="csr")
+    page = make_page(
+        crowds(features=identity, feature_names=None, node_ids=ids, labels=labels, **masks), model="gcn", explain=60
+    )
+    browser, data = open_page(page), data_of(page)
+    assert "Nodes within reach, whose identity is their feature, for (+)" in text(browser, "node")
+    assert all(name.startswith("town ") for of in data["explained"].values() for name, *_ in of["features"])
+    assert ", predicted" in text(browser, "node")
+    browser.find_element(By.CSS_SELECTOR, "#node summary").click()
+    assert "every node is a feature of its own" in text(browser, "node")
+    assert "standardised" not in text(browser, "node")
+
+
+def test_twenty_classes_differ_in_colour(page: Path, open_page: Open) -> None:
+    for dark in (False, True):
+        browser = open_page(page, dark=dark)
+        colours = browser.execute_script(
+            "const style = getComputedStyle(document.documentElement);"
+            "return [...Array(20).keys()].map(c => style.getPropertyValue(colourOf(c).slice(4, -1)).trim())"
+        )
+        assert len(set(colours)) == 20 and all(re.fullmatch(r"#[0-9a-f]{6}", colour) for colour in colours)
+        looks = browser.execute_script("return [...Array(100).keys()].map(c => colourOf(c) + shapeOf(c))")
+        assert len(set(looks)) == 100
+        if not dark:
+            assert class_colors() == colours  # of the figures
+
+
 def test_several_labels_at_once(make_page: MakePage, open_page: Open) -> None:
     browser = open_page(make_page(crowds(multilabel=True), explain=5))
     assert "Micro-F1, test" in text(browser, "tiles")
     assert [row[0] for row in rows_of(browser, "scores-table")[1:3]] == ["Micro-F1", "Accuracy"]
+    browser.execute_script("nodes.chosen[0] = []; showNode(0)")
+    assert re.search(r"Predicted: none; .* is the most likely", text(browser, "node"))
     assert "Predicted: " in text(browser, "node") and "true: " in text(browser, "node")
     assert "Every class of every node counts separately." in text(browser, "trust-about")
     assert "Recall Precision" in text(browser, "mistakes-table")

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ngcn.explain import Explainer, Explanation, Neighbourhood
+from ngcn.explain import Explainer, Explanation, Neighbour, Neighbourhood
 from ngcn.graph import UNKNOWN, Graph, StoredGraph, missing_per_column
 from ngcn.model import Card, Model
 from ngcn.registry import title_of
@@ -54,7 +54,7 @@ def gather(
             new = all_new[nodes]
         else:
             explainer, Z = _of_all(model, whole)
-        graph = explainer.graph
+        graph, classes = explainer.graph, explainer.graph.class_names
         logits, calibrated = explainer.network.classifier(Z), explainer.network.combine(Z)
         p, before = (explainer.probabilities(of).numpy() for of in (calibrated, logits))
         votes = explainer.contributions(Z, calibrated.argmax(dim=1)).numpy()
@@ -69,7 +69,7 @@ def gather(
     in_full, explained = order[: min(explain, len(shown))].tolist(), {}
     for number, node in enumerate(in_full):
         on_progress(f"explaining nodes, {number} of {len(in_full)}")
-        explained[place[node]] = _explanation(explainer.explain(node, features=8, exact="features"))
+        explained[place[node]] = _explanation(explainer.explain(node, features=8, exact="features"), classes)
     on_progress("drawing the map")
     on_map = np.sort(order[: min(MAP_NODES, len(shown))])
     hidden, hidden_name = hidden_layer(explainer.network, Z)
@@ -81,7 +81,8 @@ def gather(
         "scales": _scales(run, explainer, votes),
         "quality": quality(graph, p, None if torch.equal(logits, calibrated) else before),
         "missing": _missing(model, graph),
-        "classes": list(graph.class_names),
+        "classes": list(classes),
+        "identity": explainer.identity,
         "powers": list(explainer.towers),
         "score_is": explainer.score_is,
         "multilabel": graph.multilabel,
@@ -272,12 +273,23 @@ def _scales(run: Run | None, explainer: Explainer, votes: np.ndarray) -> dict[st
     }
 
 
-def _explanation(why: Explanation) -> dict[str, Any]:
+def _class_of(u: Neighbour, classes: Sequence[str]) -> tuple[list[int], int]:
+    """The numbers of the labels, or of the predicted classes, of a node; and whether they are predicted."""
+    names = u.predicted or [] if u.truth is None else u.truth
+    return [classes.index(name) for name in names], int(u.truth is None)
+
+
+def _explanation(why: Explanation, classes: Sequence[str]) -> dict[str, Any]:
     def points(share: float) -> float:
         return round(100 * share, 2)
 
     rings = [
-        [ring.distance, ring.nodes, points(ring.points), [[str(u.id), points(u.points)] for u in ring.strongest]]
+        [
+            ring.distance,
+            ring.nodes,
+            points(ring.points),
+            [[str(u.id), points(u.points), *_class_of(u, classes)] for u in ring.strongest],
+        ]
         for ring in why.rings
     ]
     return {

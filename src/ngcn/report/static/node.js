@@ -46,6 +46,10 @@ function votesOf(node, c) {
     h("p", { class: "note-block" }, `Sum: ${exact ? percent(nodes.probabilities[node][1] / 1000) : signed(votes.reduce((a, b) => a + b, 0), 2)}, ${scoreWords()}.`));
 }
 
+// The labels of a neighbour, or its predicted classes
+const classTag = (classes, predicted) => h("span", { class: "badge soft" },
+  classes.length ? mark(classes[0]) : null, h("span", {}, names(classes), predicted ? ", predicted" : ""));
+
 function whyOf(node, c) {
   const why = data.explained[node];
   if (!why) {
@@ -58,15 +62,17 @@ function whyOf(node, c) {
   for (const [distance, total, sum, strongest] of why.rings) {
     if (distance > last) continue;
     rows.push({ wide: distance === 0 ? "The node itself" : `${plural(distance, "edge")} away: ${plural(total, "node")}, together ${effect(sum)}` });
-    for (const [id, x] of strongest) if (Math.abs(x) >= 0.01 || distance === 0) rows.push({ what: indexOf.has(id) && distance ? linkTo(id) : id, size: x, number: effect(x) });
+    for (const [id, x, classes, predicted] of strongest) {
+      if (Math.abs(x) >= 0.01 || distance === 0) rows.push({ what: [indexOf.has(id) && distance ? linkTo(id) : id, " ", classTag(classes, predicted)], size: x, number: effect(x) });
+    }
   }
   const further = why.rings.filter(ring => ring[0] > last).reduce((sum, ring) => sum + ring[1], 0);
   if (further) rows.push({ wide: `Further away: ${plural(further, "node")}, less than 0.01 per distance` });
   return [
     h("h3", {}, `Neighbours, for (+) and against (−) ${className(c)}`), why.rings.length ? bars(rows) : h("p", { class: "note-block" }, "No node with features is in reach."),
-    h("h3", {}, `Features, for (+) and against (−) ${className(c)}`),
+    h("h3", {}, `${data.identity ? "Nodes within reach, whose identity is their feature" : "Features"}, for (+) and against (−) ${className(c)}`),
     why.features.length ? bars(why.features.map(([name, x, points, own]) => ({
-      what: h("span", { title: `first-order estimate ${effect(points)}, of which ${effect(own)} is due to the node itself` }, /^\d+$/.test(name) ? `feature ${name}` : name), size: x, number: effect(x) })))
+      what: h("span", { title: `first-order estimate ${effect(points)}, of which ${effect(own)} is due to the node itself` }, data.identity ? (indexOf.has(name) ? linkTo(name) : name) : /^\d+$/.test(name) ? `feature ${name}` : name), size: x, number: effect(x) })))
       : h("p", { class: "note-block" }, "No features are in reach.")];
 }
 
@@ -75,8 +81,10 @@ function meanings(c) {
     h("p", {}, data.score_is === "probability"
       ? `Votes: the probability that the towers give ${className(c)}, times their weight${data.quality && data.quality.before ? "; calibration scales all votes alike" : ""}. Their sum is exactly the predicted probability.`
       : `Votes: the contribution of the towers to ${scoreWords()}. Their sum is exact${data.classifier === "fc2" ? ", for the hidden units that are active at this node" : ""}.`),
-    h("p", {}, `Neighbours: about how many percentage points the probability of ${className(c)} would lose if all features of the node were 0 (gradient times input); if negative, it would gain. The distance is the number of edges on the shortest path.`),
-    h("p", {}, "Features: exactly how many points it loses if the feature is 0 at every node. 0 means that a word is absent, or that a standardised number is at its mean."),
+    h("p", {}, `Neighbours: about how many percentage points the probability of ${className(c)} would lose if ${data.identity ? "the model did not know the node, whose edges stay" : "all features of the node were 0"} (gradient times input); if negative, it would gain. The distance is the number of edges on the shortest path. The class beside a node is its label, or a predicted one.`),
+    h("p", {}, data.identity
+      ? "Nodes within reach: this graph has no features, so every node is a feature of its own. The bars show exactly how many points the probability loses if the model does not know the node, whose edges stay."
+      : "Features: exactly how many points it loses if the feature is 0 at every node. 0 means that a word is absent, or that a standardised number is at its mean."),
     h("p", {}, "The points of neighbours are first-order estimates; the command ", h("code", {}, "ngcn explain"), " also computes the exact probabilities."));
 }
 const linkTo = id => h("button", { type: "button", class: "link", onclick: () => showNode(indexOf.get(id), true) }, id);
