@@ -224,6 +224,13 @@ def test_colours_classes_and_zoom(page: Path, open_page: Open) -> None:
     assert browser.execute_script("return map.zoom") == pytest.approx(1.6)
 
 
+def test_a_wrong_prediction_is_marked_also_in_training(page: Path, open_page: Open) -> None:
+    browser = open_page(page)
+    for truth, mark in (("1 - nodes.predicted[0]", "✗"), ("nodes.predicted[0]", "✓")):
+        browser.execute_script(f"nodes.truth[0] = {truth}; showNode(0)")
+        assert f"{mark} true: " in text(browser, "node") and "training node" in text(browser, "node")
+
+
 def test_the_other_parts_say_what_the_run_says(page: Path, open_page: Open) -> None:
     browser, data = open_page(page), data_of(page)
     assert browser.find_element(By.TAG_NAME, "h1").text == "Mixed network on crowds & <others>" == browser.title

@@ -72,13 +72,14 @@ def load_dataset(name: str | Path, *, split: str | int = "given", seed: int = 0,
 
 def load_for_model(name: str, schema: Schema, **files: Any) -> Graph:
     """Load a dataset or a user's own files for a trained model; see :func:`~ngcn.graph.for_model`."""
+    graph: Graph
     if stored := _stored(name, files):
-        return _stored_for_model(stored, schema)
-    graph = for_model(read(name, columns=schema.columns, **files), schema)
+        graph = _stored_for_model(stored, schema)
+    else:
+        graph = for_model(read(name, columns=schema.columns, **files), schema)
     if is_path(name):
-        tables = {
-            option: checks.path(option, files[option]) for option in ("edges", "feature_table") if files.get(option)
-        }
+        named = {option: files.get(option) for option in ("edges", "feature_table")}
+        tables = {option: checks.path(option, file) for option, file in named.items() if file}
         vars(graph).update(source=checks.path("name", name), tables=tables)
     return graph
 

@@ -9,21 +9,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from ngcn.explain import Explainer, Explanation, Neighbour, Neighbourhood
-from ngcn.graph import UNKNOWN, Graph, StoredGraph, missing_per_column
+from ngcn.explain import Explainer, Explanation, Neighbour
+from ngcn.graph import Graph, missing_per_column
 from ngcn.model import Card, Model
 from ngcn.registry import title_of
 from ngcn.report.project import hidden_layer, project
 from ngcn.report.quality import quality
+from ngcn.report.sample import by_priority, of_all, of_sample
 from ngcn.runs import Run
 from ngcn.runs.scored import Scored, scored
 from ngcn.scoring import metric_of
 from ngcn.text import METRICS, count, mean_std
 from ngcn.version import __version__
 
-SAMPLE = 2_000  # nodes of a large graph
 MAP_NODES = 3_000  # t-SNE of more nodes takes more than a minute
 PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: a few megabytes
 LISTED = 5  # classes of a node, the most probable ones
@@ -50,10 +49,10 @@ def gather(
     on_progress("predicting")
     with torch.no_grad():
         if model.is_large(whole):
-            explainer, Z, nodes = _of_sample(model, whole, new)
+            explainer, Z, nodes = of_sample(model, whole, new)
             new = all_new[nodes]
         else:
-            explainer, Z = _of_all(model, whole)
+            explainer, Z = of_all(model, whole)
         graph, classes = explainer.graph, explainer.graph.class_names
         logits, calibrated = explainer.network.classifier(Z), explainer.network.combine(Z)
         p, before = (explainer.probabilities(of).numpy() for of in (calibrated, logits))
@@ -62,8 +61,7 @@ def gather(
     if explain is None:
         explain = min(EXPLAINED, max(UNCERTAIN, EXPLAINED_ENTRIES // (graph.nodes + graph.adjacency.nnz)))
     uncertain = np.lexsort((confidence, ~new))[:UNCERTAIN]
-    order = _order(graph, p, uncertain, explain)
-    order = order[np.argsort(~new[order], kind="stable")]
+    order = by_priority(graph, p, new, uncertain, explain)
     shown = np.sort(order[: PAGE_NODES[graph.multilabel]])
     place = {int(node): i for i, node in enumerate(shown)}  # the position of a node in the page
     in_full, explained = order[: min(explain, len(shown))].tolist(), {}
@@ -88,41 +86,11 @@ def gather(
         "multilabel": graph.multilabel,
         "all_nodes": whole.nodes,
         "nodes": _nodes(graph, shown, p, confidence, votes),
-        "new": np.flatnonzero(new[shown]).tolist() if not new.all() else [],
+        "new": [] if all_new.all() else np.flatnonzero(new[shown]).tolist(),
         "uncertain": [place[int(node)] for node in uncertain],
         "explained": explained,
         "map": {"node": [place[node] for node in on_map.tolist()], "x": x.tolist(), "y": y.tolist(), "of": hidden_name},
     }
-
-
-def _of_all(model: Model, graph: Graph) -> tuple[Explainer, Tensor]:
-    """What explains nodes, and the outputs of all towers."""
-    explainer = Explainer(model, graph)
-    return explainer, explainer.network.towers(explainer.A_hat, explainer.X)
-
-
-def _of_sample(model: Model, graph: Graph, new: np.ndarray) -> tuple[Explainer, Tensor, np.ndarray]:
-    """The same for some nodes of a large graph, and their numbers: half of them for validation or test, the others new
-    ones or any, and those around them. The outputs are exact."""
-    assert isinstance(graph, StoredGraph)
-    random = np.random.default_rng(0)
-    known = random.permutation(np.flatnonzero(graph.val | graph.test))[: SAMPLE // 2]
-    others = random.permutation(np.flatnonzero(new))[: SAMPLE // 2]
-    any_others = random.integers(graph.nodes, size=SAMPLE // 2 - len(others))
-    around = Neighbourhood(model, graph, np.unique(np.concatenate([known, others, any_others])))
-    return Explainer(model, around.graph, around.inputs), model.exact(graph).towers(around.nodes), around.nodes
-
-
-def _order(graph: Graph, probabilities: np.ndarray, uncertain: np.ndarray, explain: int) -> np.ndarray:
-    """All nodes by priority: the least certain, some wrong predictions, then the others at random."""
-    random = np.random.default_rng(0)
-    if graph.multilabel:
-        wrong = (graph.val | graph.test) & ((probabilities > 0.5) != (graph.labels > 0)).any(axis=1)
-    else:
-        wrong = ~graph.train & (graph.labels != UNKNOWN) & (probabilities.argmax(axis=1) != graph.labels)
-    some = random.permutation(np.flatnonzero(wrong))[: explain // 2]
-    orders = np.concatenate([uncertain, some, random.permutation(graph.nodes)])
-    return np.array(list(dict.fromkeys(orders.tolist())), dtype=np.int64)
 
 
 def _nodes(graph: Graph, shown: np.ndarray, p: np.ndarray, confidence: np.ndarray, votes: np.ndarray) -> dict[str, Any]:

@@ -14,7 +14,7 @@ function drawSummary() {
       several ? `mean of ${data.seeds.length} seeds ${spread(first.name, tested ? first.test : first.val)}` : other ? other.scored : tested ? `validation ${scoreText(first.best_val)}` : "no test nodes")
       : tile("Score", "–", other ? other.scored : "no node has a label that the model knows"),
     ...(quality ? [tile("Calibration error", `${points(quality.reliability.gap)} points`, quality.before ? `before calibration ${points(quality.before.gap)}` : "expected calibration error")] : []),
-    tile("Nodes", count(g.nodes), `${plural(g.edges, "edge")}, ${plural(g.features, "feature")}${data.missing ? `; ${percent(data.missing.share)} of values missing` : ""}`),
+    tile("Nodes", count(g.nodes), `${plural(g.edges, "edge")}, ${data.identity ? "no features" : plural(g.features, "feature")}${data.missing ? `; ${percent(data.missing.share)} of values missing` : ""}`),
     other ? "" : tile("Training labels", count(g.train), `validation ${count(g.val)}, test ${count(g.test)}`));
   if (!first) return byId("scores-table").remove();
   const validated = first.best_val !== null;

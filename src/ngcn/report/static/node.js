@@ -2,11 +2,9 @@
 const splitNames = ["", "training node", "validation node", data.trained_on ? "labelled" : "test node"];
 const indexOf = new Map(nodes.id.map((id, i) => [id, i]));
 
-function mistaken(node) { // only nodes outside training with a known label
-  if (nodes.split[node] === 1) return false;
-  if (!data.multilabel) return nodes.truth[node] >= 0 && nodes.truth[node] !== nodes.predicted[node];
-  return nodes.split[node] > 1 && String(nodes.truth[node]) !== String(nodes.chosen[node]);
-}
+const wrong = node => known(node) && (data.multilabel
+  ? String(nodes.truth[node]) !== String(nodes.chosen[node]) : nodes.truth[node] !== nodes.predicted[node]);
+const mistaken = node => nodes.split[node] !== 1 && wrong(node); // outside training
 const names = classes => (classes.length ? classes.map(className).join(", ") : "none");
 function truthWords(node) {
   if (!known(node)) return data.multilabel || !labelled ? "" : "true class unknown";
@@ -30,7 +28,7 @@ function showNode(node, focus = false) {
       ? h("p", { class: "verdict" }, `Predicted: ${names(nodes.chosen[node])}${nodes.chosen[node].length ? "" : `; ${className(c)} is the most likely`}`)
       : h("p", { class: "verdict" }, badge(c), `, probability ${percent(probabilities[0][1])}`),
     h("p", { class: "note-block" },
-      known(node) && h("span", { class: mistaken(node) ? "wrong" : "right" }, mistaken(node) ? "✗ " : "✓ "),
+      known(node) && h("span", { class: wrong(node) ? "wrong" : "right" }, wrong(node) ? "✗ " : "✓ "),
       [truthWords(node), splitNames[nodes.split[node]], map.place.has(node) ? "" : "not on the map, which shows a sample"].filter(Boolean).join(" · ")),
     h("h3", {}, probabilities.length < data.classes.length ? `The ${probabilities.length} most probable classes` : "Probabilities"),
     bars(probabilities.map(([k, p]) => ({ what: badge(k), size: p, number: percent(p), colour: colourOf(k) })), 1),
