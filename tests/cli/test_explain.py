@@ -1,16 +1,22 @@
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from typer.testing import Result
 
 from ngcn import Run, explain_node
+from ngcn.explain import Neighbour
 
 from .test_predict import write
 
 Ngcn = Callable[..., Result]
 SMALL = ("train", "cora", "--model", "ngcn", "--replicas", "1")
+
+
+def shown(neighbour: Neighbour) -> str:
+    return neighbour.truth[0] if neighbour.truth else f"{neighbour.predicted[0]} (predicted)"
 
 
 @pytest.fixture
@@ -30,9 +36,12 @@ def test_the_tables_show_the_explanation(ngcn: Ngcn, run: str) -> None:
         cells = f"Â^{vote.power} │ {vote.weight:.3f} │ {100 * vote.opinion:.1f} % │ {100 * vote.contribution:.1f} %"
         assert cells in words
     itself = why.rings[0].strongest[0]
-    assert f"0 │ the node itself │ {100 * itself.points:+.2f} │ {100 * itself.without:.1f} %" in words
+    assert f"0 │ the node itself │ {shown(itself)} │ {100 * itself.points:+.2f} │ {100 * itself.without:.1f} %" in words
     neighbour = why.rings[1].strongest[0]
-    assert f"{neighbour.id} │ {100 * neighbour.points:+.2f} │ {100 * neighbour.without:.1f} %" in words
+    assert (
+        f"{neighbour.id} │ {shown(neighbour)} │ {100 * neighbour.points:+.2f} │ {100 * neighbour.without:.1f} %"
+        in words
+    )
     for f in why.features[:3]:
         cells = f"{100 * f.effect:+.2f} │ {100 * f.without:.1f} % │ {100 * f.points:+.2f} │"
         assert f"│ {f.name} │ {cells}" in words
@@ -45,6 +54,34 @@ def test_another_class_is_shown_with_the_more_probable_ones(ngcn: Ngcn, run: str
     assert f"Node 1708: {second}, {100 * p[second]:.1f} %" in shown
     assert f"More probable: {first} {100 * p[first]:.1f} %.\nNext: {third} " in shown
     assert "More probable" not in ngcn("explain", run, "--node", "1708").stdout
+
+
+def test_a_node_without_a_predicted_label_names_the_most_likely_one(
+    ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("crowds", several=True)
+    train = ("--multilabel", "--ignore", "town", "--model", "gcn", "--steps", "20", "--out", "run")
+    assert ngcn("train", "crowds", *train).exit_code == 0
+    why = explain_node("run", "p01")
+    assert why.predicted == [name for name, p in why.probabilities.items() if p > 0.5] != []
+    assert f"Node p01: {why.label}, " in ngcn("explain", "run", "--node", "p01").stdout
+    unsure = {name: p / 3 for name, p in why.probabilities.items()}
+    rest = {"probabilities": unsure, "probability": unsure[why.label], "predicted": []}
+    monkeypatch.setattr("ngcn.explain.explain_node", lambda *_, **__: replace(why, **rest))
+    said = ngcn("explain", "run", "--node", "p01").stdout
+    assert f"Node p01: no label is predicted; the most likely is {why.label}, {100 * unsure[why.label]:.1f} %" in said
+
+
+def test_nodes_are_the_features_of_a_graph_without_any(ngcn: Ngcn) -> None:
+    write("crowds")[["id", "label"]].to_csv("crowds/nodes.csv", index=False)
+    assert ngcn("train", "crowds", "--model", "gcn", "--steps", "20", "--out", "run").exit_code == 0
+    result, why = ngcn("explain", "run", "--node", "p01"), explain_node("run", "p01")
+    words = " ".join(result.stdout.split())
+    assert why.identity and {feature.name for feature in why.features} <= set(Run.open("run").graph().node_ids)
+    assert "Nodes within reach: without features, the identity of a node is its feature." in words
+    assert "standardised" not in words and "Features:" not in words
+    for feature in why.features[:3]:
+        assert f"│ {feature.name} │ {100 * feature.effect:+.2f} │ {100 * feature.without:.1f} %" in words
 
 
 def test_json_is_the_explanation(ngcn: Ngcn, run: str) -> None:

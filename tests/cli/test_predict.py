@@ -34,7 +34,7 @@ def write(
     nodes.loc[nodes.index % 3 == 0, "label"] = None
     pairs = np.argwhere(np.triu(random.random((size, size)) < np.where(crowd[:, None] == crowd, 0.2, 0.02), 1))
     edges = pd.DataFrame({"source": nodes["id"].iloc[pairs[:, 0]].array, "target": nodes["id"].iloc[pairs[:, 1]].array})
-    Path(folder).mkdir(exist_ok=True)
+    Path(folder).mkdir(exist_ok=True, parents=True)
     nodes.to_csv(f"{folder}/nodes.csv", index=False)
     edges.to_csv(f"{folder}/edges.csv", index=False)
     return nodes
@@ -155,18 +155,20 @@ def test_another_graph_with_the_model(ngcn: Ngcn) -> None:
     assert (pd.read_csv("new.csv")["prediction"] == truth).mean() > 0.8
     result = ngcn("evaluate", "run", "new/")
     assert result.exit_code == 0 and "labelled nodes" in result.stdout and "Accuracy" in result.stdout
-    assert "left out" not in result.stderr
+    assert "Scored on 26 labelled nodes that were neither trained nor validated on." in result.stderr
     shutil.copytree("crowds", "copy")
     for same in ("crowds/", "copy"):
         result = ngcn("evaluate", "run", same)
-        assert f"20 labelled nodes of {same} trained run, and are left out." in result.stderr
-        assert "crowds: 20 labelled nodes" in result.stdout.replace("copy", "crowds")
+        assert result.stderr == (
+            "Scored on 10 labelled nodes that were neither trained nor validated on; 30 others left out.\n"
+        )
+        assert "crowds: 10 labelled nodes" in result.stdout.replace("copy", "crowds")
     bare = new.drop(columns="label")
     bare.to_parquet("new/people.parquet")
     result = ngcn("predict", "run", "new/people.parquet", "--edges", "new/edges.csv", "--out", "bare.csv")
     assert result.exit_code == 0 and len(pd.read_csv("bare.csv")) == 40, result.output
     assert (
-        "so there are no scores to compute"
+        "There are no scores to compute of run on new/people.parquet: no node has a label that the model knows"
         in ngcn("evaluate", "run", "new/people.parquet", "--edges", "new/edges.csv").stderr
     )
 

@@ -1,11 +1,19 @@
 import json
+import shlex
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
+from report.conftest import data_of
 from typer.testing import Result
 
+from ngcn import Run
 from ngcn.report import write as page
+
+from .test_predict import write
 
 Ngcn = Callable[..., Result]
 
@@ -25,6 +33,57 @@ def test_report_is_written_where_asked(ngcn: Ngcn, monkeypatch: pytest.MonkeyPat
     missing = ngcn("report", "run", "--out", "no/such/folder.html")
     assert missing.exit_code == 2 and missing.stderr.startswith("There is no folder no/such; name a file")
     assert "run is a folder" in ngcn("report", "run", "--out", "run").stderr
+
+
+def test_the_page_of_a_grown_graph(ngcn: Ngcn, monkeypatch: pytest.MonkeyPatch) -> None:
+    write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", "--steps", "20", "--out", "run").exit_code == 0
+    later = write("later/crowds", size=72)
+    table = pd.concat([pd.read_csv("crowds/nodes.csv"), later[60:]])
+    table.to_csv("later/crowds.csv", index=False)
+    grown = ("later/crowds.csv", "--edges", "later/crowds/edges.csv")
+    result = ngcn("report", "run", *grown, "--explain", "3", "--out", "page.html")
+    assert result.exit_code == 0, result.output
+    data = data_of(Path("page.html"))
+    assert data["title"] == "Mixed network on crowds, with 12 new nodes"
+    words = shlex.split(data["command"])
+    assert words[0] == "ngcn" and "--edges" in words
+    assert ngcn(*words[1:], "p71").exit_code == 0
+
+    known = pd.read_csv("later/crowds.csv")["label"].notna().sum() - 30  # 20 training and 10 validation nodes
+    nodes = f"{known} labelled nodes that were neither trained nor validated on"
+    assert data["trained_on"] == {"name": "crowds", "new": 12, "scored": nodes}
+    assert data["quality"]["nodes"] == known == np.sum(data["quality"]["confusion"])
+    assert [data["nodes"]["split"].count(i) for i in (1, 2, 3)] == [20, 10, known]
+    assert [data["nodes"]["id"][i] for i in data["new"]] == [f"p{i}" for i in range(60, 72)]
+    assert {int(node) for node in data["explained"]} <= set(data["new"])
+    evaluation = ngcn("evaluate", "run", *grown)
+    assert evaluation.stderr == f"Scored on {nodes}; 30 others left out.\n"
+    assert f"Accuracy          │ {100 * data['scores'][0]['best_test']:.2f} %" in evaluation.stdout
+
+
+def test_labelled_nodes_that_were_all_trained_or_validated_on(ngcn: Ngcn) -> None:
+    nodes = write("crowds")
+    assert ngcn("train", "crowds", "--one-hot", "town", "--steps", "2", "--out", "run").exit_code == 0
+    graph = Run.open("run").graph()
+    optimistic = "10 validation nodes, which chose the model: all other labelled nodes were trained on"
+    for left, says in ((graph.train | graph.val, optimistic), (graph.train, "all labelled nodes were trained on")):
+        ids = set(graph.node_ids[left].tolist())
+        Path("less").mkdir(exist_ok=True)
+        nodes.assign(label=nodes["label"].where(nodes["id"].isin(ids))).to_csv("less/nodes.csv", index=False)
+        shutil.copy("crowds/edges.csv", "less/edges.csv")
+        result, page = ngcn("evaluate", "run", "less/"), ngcn("report", "run", "less/", "--explain", "0")
+        assert says in result.stderr and page.exit_code == 0, page.output
+        data = data_of(Path("run/report-less.html"))
+        assert data["trained_on"]["scored"] == says
+        if says == optimistic:
+            assert "less: 10 validation nodes" in result.stdout and data["quality"]["split"] == "val"
+            assert f"Accuracy          │ {100 * data['scores'][0]['best_val']:.2f} %" in result.stdout
+        else:
+            assert result.exit_code == 2 and data["scores"] == [] and data["quality"] is None
+    nodes.assign(height=1).to_csv("crowds/nodes.csv", index=False)
+    told = "40 labelled nodes; which of them were trained on is not known, because the graph of the run is missing or"
+    assert told in ngcn("evaluate", "run", "crowds/").stderr
 
 
 def test_a_baseline_has_no_report_explanation_or_export(ngcn: Ngcn) -> None:

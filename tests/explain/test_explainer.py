@@ -234,6 +234,27 @@ def test_another_class_the_truth_and_names() -> None:
         explained.explain(NODE, "d")
 
 
+@pytest.mark.parametrize("multilabel", [False, True])
+def test_neighbours_have_their_label_or_the_predicted_one(multilabel: bool) -> None:
+    graph = random_graph(multilabel=multilabel)
+    hidden = graph.test & (np.arange(30) % 2 == 0)
+    labels = graph.labels.copy()
+    labels[hidden] = 0 if multilabel else -1
+    graph = replace(graph, labels=labels, test=graph.test & ~hidden)
+    explained = explainer("gcn", "identity", graph=graph)
+    with torch.no_grad():
+        p = explained.probabilities(explained.network(explained.A_hat, explained.X)).numpy()
+    named = [u for ring in explained.explain(NODE, strongest=40, exact=False).rings for u in ring.strongest]
+    assert {graph.unlabelled[u.id] for u in named} == {True, False}
+    for u in named:
+        if graph.unlabelled[u.id]:
+            chosen = np.flatnonzero(p[u.id] > 0.5) if multilabel else [p[u.id].argmax()]
+            assert u.truth is None and u.predicted == [graph.class_names[c] for c in chosen]
+        else:
+            chosen = np.flatnonzero(labels[u.id]) if multilabel else [labels[u.id]]
+            assert u.predicted is None and u.truth == [graph.class_names[c] for c in chosen]
+
+
 def test_unknown_nodes_get_a_hint(graph: Graph) -> None:
     assert find_node(graph, 7) == find_node(graph, "7") == 7
     for outside in (77, -1):

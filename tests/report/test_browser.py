@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from ngcn import ConfigError, Run, explain_node, write_report
+from ngcn.report.plots import class_colors
 from ngcn.text import METRICS
 from report.conftest import MARKUP, NGCN, crowds, data_of
 
@@ -67,7 +70,7 @@ def test_search_a_node_and_read_why(which: str, request: pytest.FixtureRequest, 
     ring = why.rings[1]
     assert f"1 edge away: {ring.nodes} nodes, together {100 * ring.points:+.2f}".replace("-", "−") in shown
     neighbour = ring.strongest[0]
-    assert f"{neighbour.id} {100 * neighbour.points:+.2f}".replace("-", "−") in shown
+    assert f"{neighbour.id} {neighbour.truth[0]} {100 * neighbour.points:+.2f}".replace("-", "−") in shown
     feature = why.features[0]
     assert f"{feature.name} {100 * feature.effect:+.2f}".replace("-", "−") in shown
     browser.find_element(By.CSS_SELECTOR, "#node summary").click()
@@ -221,6 +224,13 @@ def test_colours_classes_and_zoom(page: Path, open_page: Open) -> None:
     assert browser.execute_script("return map.zoom") == pytest.approx(1.6)
 
 
+def test_a_wrong_prediction_is_marked_also_in_training(page: Path, open_page: Open) -> None:
+    browser = open_page(page)
+    for truth, mark in (("1 - nodes.predicted[0]", "✗"), ("nodes.predicted[0]", "✓")):
+        browser.execute_script(f"nodes.truth[0] = {truth}; showNode(0)")
+        assert f"{mark} true: " in text(browser, "node") and "training node" in text(browser, "node")
+
+
 def test_the_other_parts_say_what_the_run_says(page: Path, open_page: Open) -> None:
     browser, data = open_page(page), data_of(page)
     assert browser.find_element(By.TAG_NAME, "h1").text == "Mixed network on crowds & <others>" == browser.title
@@ -347,28 +357,72 @@ def test_another_graph_with_missing_values(page: Path, open_page: Open, tmp_path
     }
     browser, model = open_page(out), Run.open(page.parent).model()
     accuracy = model.evaluate(other, "test")["test"]["accuracy"]
-    assert "Trained on another graph, crowds & <others>; 10 of the nodes here are new." in text(browser, "lead")
+    assert "Trained on another graph, crowds & <others>; 10 nodes here are new." in text(browser, "lead")
     assert f"Accuracy, labelled nodes {100 * accuracy:.1f} %" in text(browser, "tiles")
+    assert "60 labelled nodes; which of them were trained on is not known" in text(browser, "tiles")
     assert rows_of(browser, "scores-table")[0] == ["Score", "Labelled nodes"]
+    assert "new node" in text(browser, "legend") and "New nodes come first." in text(browser, "uncertain-about")
+    listed = [row[0] for row in rows_of(browser, "uncertain-table")[1:]]
+    assert all(name.startswith("new ") and name.endswith(" new") for name in listed[:10])
+    assert not any(name.endswith(" new") for name in listed[10:])
+    data = data_of(out)
+    assert len(data["new"]) == 10 and {int(node) for node in data["explained"]} <= set(data["new"])
+    assert text(browser, "node").startswith("Node new ")
+    assert len(browser.find_elements(By.CSS_SELECTOR, "#colour-by button")) == 3
     assert rows_of(browser, "missing-table")[1][:3] == ["word 3", "6", "10 %"]
     assert "0.8 % of all feature values are missing, in 1 numeric feature. They are filled from" in text(
         browser, "missing-about"
     )
     assert not browser.find_elements(By.CSS_SELECTOR, "#learning, nav [href='#learning'], #seeds-table")
 
-    bare = write_report(model, tmp_path / "bare.html", graph=other.with_split(none, none, none), explain=0)
+    unknown = replace(other, labels=np.full(60, -1), test=none)
+    bare = write_report(model, tmp_path / "bare.html", graph=unknown, explain=0)
     browser = open_page(bare)
     assert "no node has a label that the model knows" in text(browser, "tiles")
-    assert not browser.find_elements(By.CSS_SELECTOR, "#mistakes, #trust, #scores-table")
+    assert not browser.find_elements(By.CSS_SELECTOR, "#mistakes, #trust, #scores-table, #colour-by")
+    assert "True class" not in rows_of(browser, "uncertain-table")[0] and "true class" not in text(browser, "node")
     assert browser.find_element(By.CSS_SELECTOR, "#node code").text.startswith("explain_node(model, ")
     with pytest.raises(ConfigError, match="pass `out`"):
         write_report(model, graph=other)
+
+
+def test_a_graph_without_features(make_page: MakePage, open_page: Open) -> None:
+    ids = np.array([f"town {i}" for i in range(60)])
+    labels = np.where(np.arange(60) % 4 == 2, -1, crowds().labels)
+    masks = {split: getattr(crowds(), split) & (labels >= 0) for split in ("train", "val", "test")}
+    identity = sp.eye_array(60, format="csr")
+    page = make_page(
+        crowds(features=identity, feature_names=None, node_ids=ids, labels=labels, **masks), model="gcn", explain=60
+    )
+    browser, data = open_page(page), data_of(page)
+    assert "Nodes within reach, whose identity is their feature, for (+)" in text(browser, "node")
+    assert all(name.startswith("town ") for of in data["explained"].values() for name, *_ in of["features"])
+    assert ", predicted" in text(browser, "node")
+    browser.find_element(By.CSS_SELECTOR, "#node summary").click()
+    assert "every node is a feature of its own" in text(browser, "node")
+    assert "standardised" not in text(browser, "node")
+
+
+def test_twenty_classes_differ_in_colour(page: Path, open_page: Open) -> None:
+    for dark in (False, True):
+        browser = open_page(page, dark=dark)
+        colours = browser.execute_script(
+            "const style = getComputedStyle(document.documentElement);"
+            "return [...Array(20).keys()].map(c => style.getPropertyValue(colourOf(c).slice(4, -1)).trim())"
+        )
+        assert len(set(colours)) == 20 and all(re.fullmatch(r"#[0-9a-f]{6}", colour) for colour in colours)
+        looks = browser.execute_script("return [...Array(100).keys()].map(c => colourOf(c) + shapeOf(c))")
+        assert len(set(looks)) == 100
+        if not dark:
+            assert class_colors() == colours  # of the figures
 
 
 def test_several_labels_at_once(make_page: MakePage, open_page: Open) -> None:
     browser = open_page(make_page(crowds(multilabel=True), explain=5))
     assert "Micro-F1, test" in text(browser, "tiles")
     assert [row[0] for row in rows_of(browser, "scores-table")[1:3]] == ["Micro-F1", "Accuracy"]
+    browser.execute_script("nodes.chosen[0] = []; showNode(0)")
+    assert re.search(r"Predicted: none; .* is the most likely", text(browser, "node"))
     assert "Predicted: " in text(browser, "node") and "true: " in text(browser, "node")
     assert "Every class of every node counts separately." in text(browser, "trust-about")
     assert "Recall Precision" in text(browser, "mistakes-table")

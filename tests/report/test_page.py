@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from ngcn import Run, RunError, explain_node
+from ngcn import Config, Run, RunError, explain_node, load_dataset, train, write_report
+from ngcn.graph import store_graph
 from ngcn.report import gather as gathering
 from ngcn.report.project import project
 from ngcn.report.quality import quality
@@ -78,6 +80,39 @@ def test_large_graphs_explain_fewer_nodes_unless_asked(make_page: MakePage, monk
     for affordable, explained in ((25, 25), (3, 20), (1000, 60)):  # at least those listed, at most all
         monkeypatch.setattr(gathering, "EXPLAINED_ENTRIES", affordable * entries)
         assert len(data_of(make_page(crowds(), explain=None, steps=1))["explained"]) == explained
+
+
+def test_a_large_graph_with_new_nodes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ngcn.report.sample.SAMPLE", 40)
+    store_graph(crowds(), tmp_path / "old")
+    config = Config(model="gcn", dataset=str(tmp_path / "old"), steps=5, batch="sampled")
+    train(load_dataset(tmp_path / "old"), config, folder=tmp_path / "run")
+    none, ids = np.zeros(60, bool), crowds().node_ids
+    later = crowds(node_ids=[f"new {i}" if i > 49 else ids[i] for i in range(60)], train=none, val=none, test=~none)
+    store_graph(later, tmp_path / "later")
+    run = Run.open(tmp_path / "run")
+    grown = run.model().read_graph(f"{tmp_path}/later")
+    data = data_of(write_report(run, graph=grown, explain=4))
+    assert data["title"] == "GCN on crowds & <others>, with 10 new nodes"
+    scored = "26 labelled nodes that were neither trained nor validated on"
+    assert data["trained_on"] == {"name": later.name, "new": 10, "scored": scored}
+    assert data["scores"][0]["best_test"] == pytest.approx(
+        run.model().evaluate(grown.with_split(none, none, (np.arange(60) % 3 == 2) | (np.arange(60) > 49)), "test")[
+            "test"
+        ]["accuracy"]
+    )
+    assert len(data["new"]) == 10 and {int(node) for node in data["explained"]} <= set(data["new"])
+    assert data["command"] == shlex.join(["ngcn", "explain", str(run.folder), f"{tmp_path}/later", "--node"])
+
+
+def test_a_model_alone_on_its_graph_and_on_another_of_the_same_name(tmp_path: Path) -> None:
+    model = train(crowds(), Config(model="gcn", steps=2)).model
+    own = data_of(write_report(model, tmp_path / "own.html", graph=crowds(), explain=0))
+    assert own["title"] == "GCN on crowds & <others>" and own["new"] == []
+    assert own["trained_on"] == {"name": None, "new": 0, "scored": "20 test nodes"}
+    other = crowds(features=crowds().features * 2)
+    page = data_of(write_report(model, tmp_path / "other.html", graph=other, explain=0))
+    assert page["title"] == "GCN on crowds & <others>, another version"
 
 
 def test_a_diverged_seed_is_named(make_page: MakePage) -> None:

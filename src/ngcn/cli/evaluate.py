@@ -13,12 +13,10 @@ from ngcn.cli import _screen
 from ngcn.cli._engine import AddressOption, EngineOption, WorkersOption, engine_of, executor_of
 from ngcn.cli._errors import check_run
 from ngcn.data.catalog import check_exists
-from ngcn.errors import ConfigError, GraphError, RunError
+from ngcn.errors import ConfigError, GraphError
 from ngcn.text import METRICS, count, score_text
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from ngcn.graph import Graph
     from ngcn.runs import Run
 
@@ -38,7 +36,7 @@ def evaluate(
 ) -> None:
     """Compute the scores of a run again and compare them with the stored ones; or evaluate it on another graph.
 
-    The exit code is 1 if the scores differ.
+    The exit code is 1 if the scores differ. On another graph, nodes that were trained or validated on are left out.
 
     Example: [bold]ngcn evaluate runs/cora-mixed[/bold]
     """
@@ -70,17 +68,18 @@ def graph_of(run: Run, path: str | None, edges: str | None, feature_table: str |
 
 def _evaluate_new(run: Run, graph: Graph, path: str, console: _screen.Console) -> None:
     """The scores of every seed on another graph."""
-    if not graph.test.any():
-        raise GraphError(f"No node of {path} has a label known to {run.folder}, so there are no scores to compute.")
-    if (trained := _training_nodes(run, graph)).any():
-        graph = graph.with_split(trained, graph.val, graph.test & ~trained)
-        what = f"{count(int(trained.sum()), 'labelled node')} of {path} trained {run.folder}"
-        if not graph.test.any():
-            raise GraphError(f"{what}: no other is left to compute scores of.")
-        _screen.note(f"{what}, and are left out.")
-    table = Table("Seed", "Score", f"{graph.name}: {graph.test.sum()} labelled nodes")
+    from ngcn.runs.scored import scored
+
+    graph, split, nodes = scored(run, graph)
+    if split is None:
+        raise GraphError(f"There are no scores to compute of {run.folder} on {path}: {nodes}; label other nodes.")
+    seen = graph.train | graph.val if split == "test" else graph.train
+    left_out = f"; {count(int(seen.sum()), 'other')} left out" if seen.any() else ""
+    _screen.note(f"Scored on {nodes}{left_out}.")
+    kind = "labelled node" if split == "test" else "validation node"
+    table = Table("Seed", "Score", f"{graph.name}: {count(int(getattr(graph, split).sum()), kind)}")
     for seed in run.seeds:
-        for name, value in run.model(seed).evaluate(graph, "test")["test"].items():
+        for name, value in run.model(seed).evaluate(graph, split)[split].items():
             table.add_row(str(seed), METRICS[name], score_text(name, value, 2))
     console.print(table)
 
@@ -117,22 +116,3 @@ def _same(found: dict[str, float], stored: dict[str, float]) -> bool:
     return all(
         name in found and isclose(found[name], value, rel_tol=ROUNDED.get(name, 1e-6)) for name, value in stored.items()
     )
-
-
-def _training_nodes(run: Run, graph: Graph) -> np.ndarray:
-    """A mask of the nodes with the id and the features of a training node of the run."""
-    import numpy as np
-    import scipy.sparse as sp
-
-    trained = np.zeros(graph.nodes, bool)
-    try:
-        own = run.graph()
-    except RunError:  # the graph has changed or is missing
-        return trained
-    _, here, there = np.intersect1d(graph.node_ids, own.node_ids, return_indices=True)
-    both = graph.test[here] & own.train[there]
-    here, there = here[both], there[both]
-    differ = abs(sp.csr_array(graph.features)[here] - sp.csr_array(own.features)[there])
-    differ.data = np.nan_to_num(differ.data)  # a value that is missing in one of them may be that of the other
-    trained[here[np.asarray(differ.sum(axis=1)).ravel() == 0]] = True
-    return trained

@@ -16,7 +16,7 @@ from ngcn.data.catalog import check_exists
 from ngcn.text import percent
 
 if TYPE_CHECKING:
-    from ngcn.explain import Explanation, Ring
+    from ngcn.explain import Explanation, Neighbour, Ring
 
 NEGLIGIBLE = 0.00005  # rounds to 0.00 percentage points
 
@@ -56,14 +56,17 @@ def explain(
     _show_prediction(why, console)
     _show_votes(why, console)
     _show_neighbours(why, console)
-    _show_features(why, console)
+    (_show_nodes_as_features if why.identity else _show_features)(why, console)
 
 
 def _show_prediction(why: Explanation, console: _screen.Console) -> None:
     truth = "" if why.truth is None else f" (true: {', '.join(why.truth) or 'none'})"
-    console.print(f"\nNode {why.node}: {why.label}, {percent(why.probability, 1)}{truth}", style="bold")
     ranked = sorted(why.probabilities.items(), key=lambda item: -item[1])
     place = [name for name, _ in ranked].index(why.label)
+    prediction = f"{why.label}, {percent(why.probability, 1)}"
+    if not why.predicted:
+        prediction = f"no label is predicted; {'' if place else 'the most likely is '}{prediction}"
+    console.print(f"\nNode {why.node}: {prediction}{truth}", style="bold")
     for which, classes in (("More probable", ranked[:place]), ("Next", ranked[place + 1 :])):
         if classes:
             console.print(f"{which}: {', '.join(f'{name} {percent(p, 1)}' for name, p in classes[:3])}.")
@@ -94,8 +97,9 @@ def _show_votes(why: Explanation, console: _screen.Console) -> None:
 
 
 def _show_neighbours(why: Explanation, console: _screen.Console) -> None:
-    console.print("\nNeighbours: the nodes whose features count, by distance.", style="bold")
-    table = Table(*_screen.right("Distance"), "Node", *_screen.right("Points", "Without it"))
+    what = "nodes that count" if why.identity else "nodes whose features count"
+    console.print(f"\nNeighbours: the {what}, by distance.", style="bold")
+    table = Table(*_screen.right("Distance"), "Node", "Class", *_screen.right("Points", "Without it"))
     shown = 1 + max((place for place, ring in enumerate(why.rings) if abs(ring.points) >= NEGLIGIBLE), default=0)
     for ring in why.rings[:shown]:
         for row in _rows(ring):
@@ -104,24 +108,32 @@ def _show_neighbours(why: Explanation, console: _screen.Console) -> None:
     console.print(table)
     if further := sum(ring.nodes for ring in why.rings[shown:]):
         console.print(f"{further:,} nodes further away add less than 0.005 points per distance.")
+    zero = "all features of the node were 0, which is the mean of a standardised column"
+    case = "the model did not know the node, whose edges stay" if why.identity else zero
     console.print(
-        f"Points: about how many percentage points the probability of {why.label} would lose if all features of the "
-        "node were 0, which is the mean of a standardised column (gradient times input; if negative, it would gain). "
-        "Without it: the exact probability in that case."
+        f"Points: about how many percentage points the probability of {why.label} would lose if {case} "
+        f"(gradient times input; if negative, it would gain). "
+        "Without it: the exact probability in that case. Class: the label, or the predicted one."
     )
 
 
-def _rows(ring: Ring) -> list[tuple[str, str, str, str]]:
+def _rows(ring: Ring) -> list[tuple[str, str, str, str, str]]:
     """The rows of one distance: the sum over its nodes, then the nodes with most points."""
     distance = "no path" if ring.distance is None else str(ring.distance)
-    named = [(u, _points(u.points), percent(u.without or 0, 1)) for u in ring.strongest]
+    named = [(u, (_class(u), _points(u.points), percent(u.without or 0, 1))) for u in ring.strongest]
     if ring.distance == 0:
-        return [(distance, "the node itself", points, without) for _, points, without in named]
+        return [(distance, "the node itself", *cells) for _, cells in named]
     named = [row for row in named if abs(row[0].points) >= NEGLIGIBLE]
     if ring.nodes == 1:
-        return [(distance, str(u.id), points, without) for u, points, without in named]
-    total = (distance, f"all {ring.nodes} together", _points(ring.points), "")
-    return [total, *(("", f"  {u.id}", points, without) for u, points, without in named)]
+        return [(distance, str(u.id), *cells) for u, cells in named]
+    total = (distance, f"all {ring.nodes} together", "", _points(ring.points), "")
+    return [total, *(("", f"  {u.id}", *cells) for u, cells in named)]
+
+
+def _class(u: Neighbour) -> str:
+    """The labels of a node, or the predicted ones."""
+    names = ", ".join(u.predicted or []) if u.truth is None else ", ".join(u.truth)
+    return (names or "none") + (" (predicted)" if u.truth is None else "")
 
 
 def _show_features(why: Explanation, console: _screen.Console) -> None:
@@ -137,6 +149,20 @@ def _show_features(why: Explanation, console: _screen.Console) -> None:
         "Effect: the percentage points that "
         "this takes away. Points: a first-order estimate of it, which may be far off where the effect is large. Its "
         "own: the part of the points that is due to the feature of the node itself; the rest is due to other nodes."
+    )
+
+
+def _show_nodes_as_features(why: Explanation, console: _screen.Console) -> None:
+    """Of a graph without features."""
+    console.print("\nNodes within reach: without features, the identity of a node is its feature.", style="bold")
+    table = Table("Node", *_screen.right("Effect", "Without it", "Points"))
+    for feature in why.features:
+        effect, points = map(_points, (feature.effect or 0, feature.points))
+        table.add_row(feature.name, effect, percent(feature.without or 0, 1), points)
+    console.print(table)
+    console.print(
+        "Without it: the exact probability if the model did not know this node, whose edges stay; Effect: the "
+        "percentage points that this takes away. Points: a first-order estimate of it."
     )
 
 

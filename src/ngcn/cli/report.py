@@ -27,7 +27,7 @@ def report(
         int | None,
         typer.Option(
             min=0,
-            help="The number of nodes to explain with neighbours and features, the least certain first.",
+            help="The number of nodes to explain with neighbours and features, new and uncertain ones first.",
             show_default="200; fewer for large graphs",
         ),
     ] = None,

@@ -14,7 +14,7 @@ from ngcn.errors import GraphError
 from ngcn.explain.explanation import Explanation, Feature, Neighbour, Ring, Vote
 from ngcn.explain.local import Neighbourhood
 from ngcn.explain.watched import Watched
-from ngcn.graph import Graph, StoredGraph
+from ngcn.graph import Graph, StoredGraph, is_identity
 from ngcn.model import Model
 from ngcn.nn.network import group_title
 from ngcn.ops import Features
@@ -64,6 +64,7 @@ class Explainer:
         self.A_hat: Any
         self.A_hat, self.X = inputs or model.inputs(graph)
         self.towers = self.network.groups()
+        self.identity = is_identity(graph)
 
     @property
     def score_is(self) -> Literal["probability", "lead", "log-odds"]:
@@ -92,7 +93,8 @@ class Explainer:
             exact: compute ``without`` for each listed node and feature, or for features only, with one forward pass
                 each.
         """
-        ids, classes, names = self.graph.node_ids, self.graph.class_names, self.graph.feature_names
+        ids, classes = self.graph.node_ids, self.graph.class_names
+        names = list(map(str, ids.tolist())) if self.identity else self.graph.feature_names
         rows = torch.tensor([node])
         X = Watched(self.X)
         with torch.enable_grad():
@@ -115,11 +117,19 @@ class Explainer:
 
         votes, rings = self._votes(Z.detach(), c), []
         reached = np.flatnonzero(by_node)
-        for hops in np.unique(distance[reached]):
-            ring = reached[distance[reached] == hops]
-            largest = _largest(by_node, strongest, ring)
+        at_distance = {hops: reached[distance[reached] == hops] for hops in np.unique(distance[reached])}
+        largest = {hops: _largest(by_node, strongest, ring) for hops, ring in at_distance.items()}
+        predicted = self._predictions([u for of in largest.values() for u in of if self.graph.unlabelled[u]])
+        for hops, ring in at_distance.items():
             named = [
-                Neighbour(ids[u].item(), float(by_node[u]), without(node=u) if exact is True else None) for u in largest
+                Neighbour(
+                    ids[u].item(),
+                    float(by_node[u]),
+                    without(node=u) if exact is True else None,
+                    _truth(self.graph, u),
+                    predicted.get(u),
+                )
+                for u in largest[hops]
             ]
             rings.append(Ring(int(hops) if np.isfinite(hops) else None, len(ring), float(by_node[ring].sum()), named))
         listed = [feature(int(j)) for j in _largest(by_feature, features, np.flatnonzero(by_feature))]
@@ -128,13 +138,28 @@ class Explainer:
             label=classes[c],
             probability=float(p[c]),
             probabilities=dict(zip(classes, p.tolist(), strict=True)),
+            predicted=self._predicted(p),
             truth=_truth(self.graph, node),
             score=sum(vote.contribution for vote in votes),
             score_is=self.score_is,
             votes=votes,
             rings=rings,
             features=sorted(listed, key=lambda of: -abs(of.points if of.effect is None else of.effect)),
+            identity=self.identity,
         )
+
+    def _predicted(self, p: Tensor) -> list[str]:
+        """The predicted classes, given the probability of each."""
+        chosen = (p > 0.5).nonzero()[:, 0].tolist() if self.graph.multilabel else [int(p.argmax())]
+        return [self.graph.class_names[c] for c in chosen]
+
+    @torch.no_grad()
+    def _predictions(self, nodes: list[int]) -> dict[int, list[str]]:
+        """The predicted classes of some nodes."""
+        if not nodes:
+            return {}
+        p = self.probabilities(self.network(self.A_hat, self.X, torch.tensor(np.array(nodes))))
+        return {node: self._predicted(row) for node, row in zip(nodes, p, strict=True)}
 
     def contributions(self, Z: Tensor, labels: Tensor) -> Tensor:
         """The contribution of each power to the class ``labels[i]`` of row i, ``(rows, powers)``; Z are the tower

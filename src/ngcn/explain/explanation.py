@@ -34,11 +34,15 @@ class Neighbour:
         points: gradient times input. 0.02 means that the probability would be about 2 percentage points lower if all
             features of this node were 0.
         without: the exact probability with all features of this node set to 0; None if not computed.
+        truth: its labels; None if unknown.
+        predicted: its predicted classes, where its labels are unknown; else None.
     """
 
     id: Any
     points: float
     without: float | None = None
+    truth: list[str] | None = None
+    predicted: list[str] | None = None
 
 
 @dataclass(frozen=True)
@@ -64,7 +68,8 @@ class Feature:
 
     ``points`` and ``without`` are as in :class:`Neighbour`, for this feature set to 0 at every node. ``own`` is the
     part of the points that is due to the explained node itself. ``effect`` is the exact one, of which the points are an
-    estimate: the probability less ``without``.
+    estimate: the probability less ``without``. In a graph without features, every node is a feature of its own, named
+    by its id.
     """
 
     name: str
@@ -78,6 +83,9 @@ class Feature:
 class Explanation:
     """The explanation of a class at a node, see :class:`Vote`, :class:`Ring` and :class:`Feature`.
 
+    ``predicted`` are the predicted classes: the most probable one, or for multi-label all that are more probable than
+    not, so that there may be none. ``identity`` says that the graph has no features, so that every node is one.
+
     ``score`` is the sum of the votes. ``score_is`` names it: the "probability" for attention, harmonic, linear and
     identity; for fc and fc2 the "lead", the logit minus the mean logit of all classes, or for multi-label the
     "log-odds". For fc2 the sum is exact too: it holds for the hidden units that are active at this node.
@@ -87,12 +95,14 @@ class Explanation:
     label: str
     probability: float
     probabilities: dict[str, float]
+    predicted: list[str]
     truth: list[str] | None
     score: float
     score_is: Literal["probability", "lead", "log-odds"]
     votes: list[Vote]
     rings: list[Ring]
     features: list[Feature]
+    identity: bool
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

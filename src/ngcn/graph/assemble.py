@@ -76,12 +76,16 @@ def load_for_model(given: Any, schema: Schema, **options: Any) -> Graph:
     :func:`~ngcn.graph.for_model`."""
     if not isinstance(given, str | Path):
         return for_model(from_objects(given, columns=schema.columns, **options), schema)
+    graph: Graph
     name = str(given)
     if stored := _stored(name, options):
-        return _stored_for_model(stored, schema)
-    graph = for_model(read(name, columns=schema.columns, **options), schema)
+        graph = _stored_for_model(stored, schema)
+    else:
+        graph = for_model(read(name, columns=schema.columns, **options), schema)
     if is_path(name):
-        vars(graph).update(source=checks.path("name", name))
+        named = {option: options.get(option) for option in ("edges", "feature_table")}
+        tables = {option: checks.path(option, file) for option, file in named.items() if file}
+        vars(graph).update(source=checks.path("name", name), tables=tables)
     return graph
 
 

@@ -206,3 +206,9 @@ def _meaning(homophily: float, at_random: float) -> str:
     if homophily - at_random > CLEAR * (1 - at_random):
         return "mostly share their class" if homophily > 0.5 else "share their class more often than at random"
     return "hardly tell the class"
+
+
+def is_identity(graph: Graph) -> bool:
+    """Whether every node is a feature of its own, as in a graph without features."""
+    X: Any = graph.features
+    return bool(X.shape[0] == X.shape[1] == X.nnz and (X.diagonal() == 1).all()) if sp.issparse(X) else False

@@ -38,6 +38,7 @@ class Graph:
         node_columns: how many of the first features are columns of a table of nodes. A trained model needs them in
             every graph; a graph may lack others, such as words.
         source: the path that it was read from; empty for a dataset of the catalog and for a graph made in Python.
+        tables: the other tables that a trained model read it from, such as ``{"edges": "edges.csv"}``.
         columns: how the columns of a table of nodes were read; a trained model reads those of other tables alike.
         read_with: the options that name columns of its tables, such as ``{"id": "number"}``, for the same purpose.
 
@@ -62,6 +63,7 @@ class Graph:
     name: str = "graph"
     node_columns: int = 0
     source: str = ""
+    tables: Mapping[str, str] = field(default_factory=dict)
     columns: Sequence[Column] = ()
     read_with: Mapping[str, Any] = field(default_factory=dict)
 

@@ -9,20 +9,20 @@ from typing import Any
 
 import numpy as np
 import torch
-from torch import Tensor
 
-from ngcn.explain import Explainer, Explanation, Neighbourhood
-from ngcn.graph import UNKNOWN, Graph, StoredGraph, missing_per_column
-from ngcn.model import Model
+from ngcn.explain import Explainer, Explanation, Neighbour
+from ngcn.graph import Graph, missing_per_column
+from ngcn.model import Card, Model
 from ngcn.registry import title_of
 from ngcn.report.project import hidden_layer, project
 from ngcn.report.quality import quality
+from ngcn.report.sample import by_priority, of_all, of_sample
 from ngcn.runs import Run
+from ngcn.runs.scored import Scored, scored
 from ngcn.scoring import metric_of
-from ngcn.text import METRICS, mean_std
+from ngcn.text import METRICS, count, mean_std
 from ngcn.version import __version__
 
-SAMPLE = 2_000  # nodes of a large graph
 MAP_NODES = 3_000  # t-SNE of more nodes takes more than a minute
 PAGE_NODES = {False: 20_000, True: 5_000}  # single- and multi-label: a few megabytes
 LISTED = 5  # classes of a node, the most probable ones
@@ -43,73 +43,54 @@ def gather(
 ) -> dict[str, Any]:
     """The data of the page; arguments as for :func:`~ngcn.report.write_report`. ``run`` is the model's, if any."""
     own = run if run is not None and run.card.fingerprint == graph.fingerprint() else None
+    other = None if own else scored(run, graph)
+    whole = other.graph if other else graph
+    new = all_new = np.zeros(graph.nodes, bool) if own or model.card.node_ids is None else model.new_nodes(graph)
     on_progress("predicting")
     with torch.no_grad():
-        whole, (explainer, Z) = graph, _of_sample(model, graph) if model.is_large(graph) else _of_all(model, graph)
-        graph = explainer.graph
+        if model.is_large(whole):
+            explainer, Z, nodes = of_sample(model, whole, new)
+            new = all_new[nodes]
+        else:
+            explainer, Z = of_all(model, whole)
+        graph, classes = explainer.graph, explainer.graph.class_names
         logits, calibrated = explainer.network.classifier(Z), explainer.network.combine(Z)
         p, before = (explainer.probabilities(of).numpy() for of in (calibrated, logits))
         votes = explainer.contributions(Z, calibrated.argmax(dim=1)).numpy()
     confidence = np.maximum(p, 1 - p).mean(axis=1) if graph.multilabel else p.max(axis=1)
     if explain is None:
         explain = min(EXPLAINED, max(UNCERTAIN, EXPLAINED_ENTRIES // (graph.nodes + graph.adjacency.nnz)))
-    uncertain = np.argsort(confidence, kind="stable")[:UNCERTAIN]
-    order = _order(graph, p, uncertain, explain)
+    uncertain = np.lexsort((confidence, ~new))[:UNCERTAIN]
+    order = by_priority(graph, p, new, uncertain, explain)
     shown = np.sort(order[: PAGE_NODES[graph.multilabel]])
     place = {int(node): i for i, node in enumerate(shown)}  # the position of a node in the page
     in_full, explained = order[: min(explain, len(shown))].tolist(), {}
     for number, node in enumerate(in_full):
         on_progress(f"explaining nodes, {number} of {len(in_full)}")
-        explained[place[node]] = _explanation(explainer.explain(node, features=8, exact="features"))
+        explained[place[node]] = _explanation(explainer.explain(node, features=8, exact="features"), classes)
     on_progress("drawing the map")
     on_map = np.sort(order[: min(MAP_NODES, len(shown))])
     hidden, hidden_name = hidden_layer(explainer.network, Z)
     x, y = project(hidden[on_map]).T
     return {
-        **_summary(model, whole, own),
+        **_summary(model, whole, run, other, int(all_new.sum())),
         "command": _command(run, whole, own is not None),
         "curves": _curves(own, len(explainer.network.tower_powers)) if own else [],
         "scales": _scales(run, explainer, votes),
         "quality": quality(graph, p, None if torch.equal(logits, calibrated) else before),
         "missing": _missing(model, graph),
-        "classes": list(graph.class_names),
+        "classes": list(classes),
+        "identity": explainer.identity,
         "powers": list(explainer.towers),
         "score_is": explainer.score_is,
         "multilabel": graph.multilabel,
         "all_nodes": whole.nodes,
         "nodes": _nodes(graph, shown, p, confidence, votes),
+        "new": [] if all_new.all() else np.flatnonzero(new[shown]).tolist(),
         "uncertain": [place[int(node)] for node in uncertain],
         "explained": explained,
         "map": {"node": [place[node] for node in on_map.tolist()], "x": x.tolist(), "y": y.tolist(), "of": hidden_name},
     }
-
-
-def _of_all(model: Model, graph: Graph) -> tuple[Explainer, Tensor]:
-    """What explains nodes, and the outputs of all towers."""
-    explainer = Explainer(model, graph)
-    return explainer, explainer.network.towers(explainer.A_hat, explainer.X)
-
-
-def _of_sample(model: Model, graph: Graph) -> tuple[Explainer, Tensor]:
-    """The same for some nodes of a large graph, half of them for validation or test, and those around them. The outputs
-    are exact."""
-    assert isinstance(graph, StoredGraph)
-    random = np.random.default_rng(0)
-    known = random.permutation(np.flatnonzero(graph.val | graph.test))[: SAMPLE // 2]
-    around = Neighbourhood(model, graph, np.union1d(known, random.integers(graph.nodes, size=SAMPLE // 2)))
-    return Explainer(model, around.graph, around.inputs), model.exact(graph).towers(around.nodes)
-
-
-def _order(graph: Graph, probabilities: np.ndarray, uncertain: np.ndarray, explain: int) -> np.ndarray:
-    """All nodes by priority: the least certain, some wrong predictions, then the others at random."""
-    random = np.random.default_rng(0)
-    if graph.multilabel:
-        wrong = (graph.val | graph.test) & ((probabilities > 0.5) != (graph.labels > 0)).any(axis=1)
-    else:
-        wrong = ~graph.train & (graph.labels != UNKNOWN) & (probabilities.argmax(axis=1) != graph.labels)
-    some = random.permutation(np.flatnonzero(wrong))[: explain // 2]
-    orders = np.concatenate([uncertain, some, random.permutation(graph.nodes)])
-    return np.array(list(dict.fromkeys(orders.tolist())), dtype=np.int64)
 
 
 def _nodes(graph: Graph, shown: np.ndarray, p: np.ndarray, confidence: np.ndarray, votes: np.ndarray) -> dict[str, Any]:
@@ -129,22 +110,25 @@ def _nodes(graph: Graph, shown: np.ndarray, p: np.ndarray, confidence: np.ndarra
     }
 
 
-def _summary(model: Model, graph: Graph, run: Run | None) -> dict[str, Any]:
-    """What the top and the end of the page say; ``run`` is None for another graph than that of the training."""
+def _summary(model: Model, graph: Graph, run: Run | None, other: Scored | None, new: int) -> dict[str, Any]:
+    """What the top and the end of the page say; ``other`` is not None for another graph than that of the training, with
+    so many new nodes."""
     config, settings = model.config, model.config.to_dict()
-    if run:
+    if run and not other:
         results = [run.scores(seed) for seed in run.seeds]
         best, found = run.scores(run.best_seed), run.summary().get("references") or {}
     else:
-        metric = config.metric or metric_of(graph.multilabel)
-        best, found = {"seed": config.seed, "metric": metric, "val_scores": {}, **_labelled(model, graph)}, {}
-        results = []
+        scores: dict[str, dict[str, float]] = {"val_scores": {}, "test_scores": {}}
+        if other and other.split:
+            scores[f"{other.split}_scores"] = model.evaluate(graph, other.split)[other.split]
+        seed, metric = run.best_seed if run else config.seed, config.metric or metric_of(graph.multilabel)
+        best, found, results = {"seed": seed, "metric": metric, **scores}, {}, []
     split = "test" if best["test_scores"] else "val"
     references = {title: found[key][split] for key, title in REFERENCES.items() if key in found}
     names = dict.fromkeys((best["metric"], *(best["val_scores"] or best["test_scores"])))
     return {
-        "title": f"{title_of(config.model, config.recipe)} on {graph.name}",
-        "trained_on": None if run else {"name": model.card.name, "new": _new(model, graph)},
+        "title": f"{title_of(config.model, config.recipe)} on {graph.name}{_unlike(model.card, graph, new)}",
+        "trained_on": other and _trained_on(model.card, graph, other, new),
         "model": title_of(config.model),
         **{name: getattr(config, name) for name in ("classifier", "recipe", "replicas")},
         "version": __version__,
@@ -174,19 +158,31 @@ def _summary(model: Model, graph: Graph, run: Run | None) -> dict[str, Any]:
     }
 
 
-def _labelled(model: Model, graph: Graph) -> dict[str, Any]:
-    return {"test_scores": model.evaluate(graph, "test")["test"]}
+def _unlike(card: Card, graph: Graph, new: int) -> str:
+    """What tells a graph from that of the training, if they have the same name."""
+    if graph.name != card.name or graph.fingerprint() == card.fingerprint:
+        return ""
+    return f", with {count(new, 'new node')}" if new else ", another version"
 
 
-def _new(model: Model, graph: Graph) -> int | None:
-    """The number of new nodes; None if an older version of the model did not store ids."""
-    return None if model.card.node_ids is None else int(model.new_nodes(graph).sum())
+def _trained_on(card: Card, graph: Graph, other: Scored, new: int) -> dict[str, Any]:
+    """The name of the graph of the training, None if it is this one; the number of new nodes, None if an older version
+    of the model did not store ids; and the nodes that the scores are of."""
+    same = graph.fingerprint() == card.fingerprint
+    return {
+        "name": None if same else card.name,
+        "new": None if card.node_ids is None else new,
+        "scored": other.nodes,
+    }
 
 
 def _command(run: Run | None, graph: Graph, own: bool) -> str | None:
     """How to explain a node: the command without its id; None for a model that is in no run folder."""
-    words = ["ngcn", "explain", str(run and run.folder), *([] if own else [graph.source or graph.name]), "--node"]
-    return shlex.join(words) if run else None
+    if run is None:
+        return None
+    tables = [word for option, path in graph.tables.items() for word in (f"--{option.replace('_', '-')}", path)]
+    words = ["ngcn", "explain", str(run.folder), *([] if own else [graph.source or graph.name, *tables]), "--node"]
+    return shlex.join(words)
 
 
 def _missing(model: Model, graph: Graph) -> dict[str, Any] | None:
@@ -245,12 +241,23 @@ def _scales(run: Run | None, explainer: Explainer, votes: np.ndarray) -> dict[st
     }
 
 
-def _explanation(why: Explanation) -> dict[str, Any]:
+def _class_of(u: Neighbour, classes: Sequence[str]) -> tuple[list[int], int]:
+    """The numbers of the labels, or of the predicted classes, of a node; and whether they are predicted."""
+    names = u.predicted or [] if u.truth is None else u.truth
+    return [classes.index(name) for name in names], int(u.truth is None)
+
+
+def _explanation(why: Explanation, classes: Sequence[str]) -> dict[str, Any]:
     def points(share: float) -> float:
         return round(100 * share, 2)
 
     rings = [
-        [ring.distance, ring.nodes, points(ring.points), [[str(u.id), points(u.points)] for u in ring.strongest]]
+        [
+            ring.distance,
+            ring.nodes,
+            points(ring.points),
+            [[str(u.id), points(u.points), *_class_of(u, classes)] for u in ring.strongest],
+        ]
         for ring in why.rings
     ]
     return {

@@ -18,11 +18,11 @@ from ngcn.data.files import read
 from ngcn.data.parts import UNKNOWN, Parts, log
 from ngcn.errors import GraphError, NGCNError
 from ngcn.files import user_path, write_text
-from ngcn.graph import Facts, Graph, facts, for_training, is_stored, missing_per_column
+from ngcn.graph import Facts, Graph, facts, for_training, is_identity, is_stored, missing_per_column
 from ngcn.large import needs_build
 from ngcn.model import prepare
 from ngcn.report.page import render
-from ngcn.report.suggestions import Suggestion, explicit, is_identity, suggestions, with_option
+from ngcn.report.suggestions import Suggestion, explicit, suggestions, with_option
 from ngcn.runs import load_graph
 from ngcn.version import __version__
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ngcn.figures import COLORS, MARKERS, Drawing, panels, save_figure
+from ngcn.report.page import static
 
 LEGEND = 14  # classes at most
 Data = dict[str, Any]
@@ -30,10 +32,11 @@ def write_plots(data: Data, folder: Path) -> None:
 
 def _map(data: Data) -> Drawing:
     drawing, [[panel]] = panels(1, 1, width=5.2, height=4.6)
+    colors = class_colors()
     x, y = np.array(data["map"]["x"]), np.array(data["map"]["y"])
     classes = np.array(data["nodes"]["predicted"])[data["map"]["node"]]
     for c in np.unique(classes).tolist():
-        how = {"color": COLORS[c % len(COLORS)], "marker": MARKERS[c // len(COLORS) % len(MARKERS)]}
+        how = {"color": colors[c % len(colors)], "marker": MARKERS[(c + c // len(colors)) % len(MARKERS)]}
         here = classes == c
         panel.scatter(x[here], y[here], s=8, alpha=0.7, linewidths=0, label=_short(data["classes"][c]), **how)
     panel.set(xticks=[], yticks=[], aspect="equal", title="predicted class")
@@ -43,6 +46,11 @@ def _map(data: Data) -> Drawing:
         handles[:LEGEND], names[:LEGEND], frameon=False, fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5)
     )
     return drawing
+
+
+def class_colors() -> list[str]:
+    """The colours of the classes on the page, in light mode."""
+    return list(dict(re.findall(r"(--c\d+): (#\w+);", static("page.css").partition("@media")[0])).values())
 
 
 def _towers(data: Data) -> Drawing:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from ngcn.config import FILE_SETTINGS, Config
 from ngcn.data.columns import NUMBERS, ColumnFacts
 from ngcn.data.feature_columns import WIDE
-from ngcn.graph import Facts, Graph
+from ngcn.graph import Facts, Graph, is_identity
 from ngcn.graph._features import IDENTITY_NODES
 from ngcn.model import ignores_values, prepare
 
@@ -65,12 +65,6 @@ def suggestions(graph: Graph, config: Config, columns: Sequence[ColumnFacts], kn
         yield Suggestion(f"`mix={FAR}`", "nodes have no features: these towers pass labels on over longer paths")
     if ignores_values(graph, config):
         yield Suggestion("`features='row'`", "only which features a node has counts by default; this keeps the values")
-
-
-def is_identity(graph: Graph) -> bool:
-    """Whether every node is a feature of its own, as in a graph without features."""
-    X: Any = graph.features
-    return bool(X.shape[0] == X.shape[1] == X.nnz and (X.diagonal() == 1).all()) if sp.issparse(X) else False
 
 
 def _about_columns(graph: Graph, columns: Sequence[ColumnFacts]) -> Iterator[Suggestion]:

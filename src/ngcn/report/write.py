@@ -32,9 +32,11 @@ def write_report(
     Args:
         run: the run or its folder, whose best seed is shown; or a model, with its ``graph``.
         out: the file; if None, ``report.html`` in the run folder, or ``report-NAME.html`` for another graph.
-        explain: the number of nodes to explain in full, the least certain first; 200 if None, fewer for large graphs.
+        explain: the number of nodes to explain in full, new ones and the least certain first; 200 if None, fewer for
+            large graphs.
         graph: the graph of the run, loaded again if None; or another one to use its model on, such as
-            ``model.read_graph("new/")``. Scores are then those of its labelled nodes.
+            ``model.read_graph("new/")``. Scores are then those of its labelled nodes that the run was neither trained
+            nor validated on; new nodes are marked and come first.
         plots: a folder for the figures as SVG and PNG.
         on_progress: called with a short text when a new part begins.
 

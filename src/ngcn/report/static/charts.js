@@ -95,7 +95,7 @@ const metricWords = () => data.metric.replace(/^[A-Z](?=[a-z])/, first => first.
 const splitWords = { test: data.trained_on ? "labelled" : "test", val: "validation", train: "training" };
 function drawMistakes() {
   const { split, confusion, by_class: classes, nodes: total } = data.quality;
-  const on = `the ${plural(total, `${splitWords[split]} node`)}` + (split === "val" ? " (there are no test nodes; the step was selected on these, so the scores are optimistic)" : "");
+  const on = `the ${plural(total, `${splitWords[split]} node`)}` + (split === "val" ? ` (there are no ${data.trained_on ? "other labelled" : "test"} nodes; the step was selected on these, so the scores are optimistic)` : "");
   if (confusion) {
     byId("mistakes-about").append(`The confusion matrix of ${on}: one row per true class, one column per predicted class. Blue is correct, orange is wrong; the last column is the recall.`);
     byId("mistakes-table").append(h("table", { class: "matrix" },

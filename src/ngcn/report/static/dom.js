@@ -6,6 +6,9 @@ function leaveOut(id) {
   byId(id).remove();
   document.querySelector(`nav [href="#${id}"]`).remove();
 }
+const known = node => (data.multilabel ? nodes.split[node] > 0 : nodes.truth[node] >= 0);
+const labelled = nodes.id.some((_, node) => known(node)); // whether any node has a label
+const isNew = new Set(data.new); // nodes that the graph of the training does not have
 const byId = id => document.getElementById(id);
 
 function fill(element, attributes, children) {
@@ -29,8 +32,8 @@ const plural = (n, one, many) => `${count(n)} ${n === 1 ? one : many || one + "s
 const percent = (share, digits = 1) => `${(100 * share).toFixed(digits)}\u00a0%`;
 const signed = (x, digits) => (Math.abs(x) < 0.5 * 10 ** -digits ? "" : x > 0 ? "+" : "−") + Math.abs(x).toFixed(digits);
 
-// A class has one of 7 colours and one of 5 shapes: 35 classes look different.
-const COLOURS = 7;
+// A class has one of 20 colours and one of 5 shapes: 100 classes look different.
+const COLOURS = 20;
 const SHAPES = ["circle", "square", "triangle", "diamond", "cross"];
 const outline = { // around 0, 0, of about equal area, within a radius of 1
   square: [[-.8, -.8], [.8, -.8], [.8, .8], [-.8, .8]],
@@ -40,7 +43,7 @@ const outline = { // around 0, 0, of about equal area, within a radius of 1
     [-1, .35], [-1, -.35], [-.35, -.35]],
 };
 const colourOf = c => (c < 0 ? "var(--none)" : `var(--c${c % COLOURS})`);
-const shapeOf = c => (c < 0 ? "circle" : SHAPES[c % SHAPES.length]);
+const shapeOf = c => (c < 0 ? "circle" : SHAPES[(c + Math.floor(c / COLOURS)) % SHAPES.length]);
 
 function mark(c) {
   const shape = outline[shapeOf(c)];

@@ -2,7 +2,7 @@
 function drawSummary() {
   const g = data.graph, several = data.seeds.length > 1, powers = data.scales.powers.length, each = data.replicas, other = data.trained_on;
   byId("lead").append(
-    other ? `Trained on another graph, ${other.name}${other.new === null ? "" : `; ${count(other.new)} of the nodes here are new`}. It predicts ` : `Trained on ${plural(g.train, "labelled node")} and ${plural(g.edges, "edge")} to predict `,
+    other ? `Trained on ${other.name === null ? "this graph" : `another graph, ${other.name}`}${other.new ? `; ${plural(other.new, "node")} here ${other.new === 1 ? "is" : "are"} new` : other.new === null ? "" : "; no node here is new"}. It predicts ` : `Trained on ${plural(g.train, "labelled node")} and ${plural(g.edges, "edge")} to predict `,
     `${plural(g.classes, "class", "classes")}, `,
     mixed ? `with ${plural(powers * each, "tower")}${each > 1 ? `, ${each} of each kind` : ""}: ${data.powers.map(powerName).join(", ")}. `
       : data.powers.length > 1 ? `on ${powers} scales (${plural(each, "network")} on each, ${data.classifier} classifier). ` : powers > 1 ? `on a mixture of ${powers} scales. ` : "",
@@ -10,11 +10,11 @@ function drawSummary() {
   const tile = (name, value, note, kind = "") => h("dl", { class: `tile ${kind}` }, h("dt", {}, name), h("dd", {}, h("div", { class: "value" }, value), h("div", { class: "note" }, note)));
   const [first] = data.scores, tested = first && first.best_test !== null, { quality } = data;
   byId("tiles").append(
-    first ? tile(`${first.name}, ${other ? "labelled nodes" : tested ? "test" : "validation"}`, scoreText(tested ? first.best_test : first.best_val),
-      several ? `mean of ${data.seeds.length} seeds ${spread(first.name, tested ? first.test : first.val)}` : other ? `${count(g.test)} of this graph, new or not` : tested ? `validation ${scoreText(first.best_val)}` : "no test nodes")
-      : tile("Score", "–", "no node has a label that the model knows"),
+    first ? tile(`${first.name}, ${!tested ? "validation" : other ? "labelled nodes" : "test"}`, scoreText(tested ? first.best_test : first.best_val),
+      several ? `mean of ${data.seeds.length} seeds ${spread(first.name, tested ? first.test : first.val)}` : other ? other.scored : tested ? `validation ${scoreText(first.best_val)}` : "no test nodes")
+      : tile("Score", "–", other ? other.scored : "no node has a label that the model knows"),
     ...(quality ? [tile("Calibration error", `${points(quality.reliability.gap)} points`, quality.before ? `before calibration ${points(quality.before.gap)}` : "expected calibration error")] : []),
-    tile("Nodes", count(g.nodes), `${plural(g.edges, "edge")}, ${plural(g.features, "feature")}${data.missing ? `; ${percent(data.missing.share)} of values missing` : ""}`),
+    tile("Nodes", count(g.nodes), `${plural(g.edges, "edge")}, ${data.identity ? "no features" : plural(g.features, "feature")}${data.missing ? `; ${percent(data.missing.share)} of values missing` : ""}`),
     other ? "" : tile("Training labels", count(g.train), `validation ${count(g.val)}, test ${count(g.test)}`));
   if (!first) return byId("scores-table").remove();
   const validated = first.best_val !== null;

@@ -26,19 +26,21 @@ const map = {
   },
   draw() {
     const style = getComputedStyle(document.documentElement), colour = name => style.getPropertyValue(name).trim();
-    const none = colour("--none"), colours = [...Array(COLOURS).keys()].map(c => colour(`--c${c}`));
+    const none = colour("--none"), ink = colour("--ink"), colours = [...Array(COLOURS).keys()].map(c => colour(`--c${c}`));
     const pen = this.pen, radius = (data.map.node.length > 2500 ? 2.6 : data.map.node.length > 400 ? 3.4 : 5) * Math.min(1.8, this.zoom ** 0.4);
     pen.clearRect(0, 0, this.width, this.height);
     const front = node => this.classOf(node) >= 0 && (this.only === null || this.classOf(node) === this.only);
-    for (const later of [false, true]) { // grey points first, below the others
+    const layer = node => (isNew.has(node) ? 2 : front(node) ? 1 : 0); // grey points are below the others, new ones above
+    for (const now of [0, 1, 2]) {
       data.map.node.forEach((node, i) => {
-        if (front(node) !== later) return;
-        const c = later ? this.classOf(node) : -1, [x, y] = this.at(i);
+        if (layer(node) !== now) return;
+        const later = front(node), c = later ? this.classOf(node) : -1, [x, y] = this.at(i);
         if (x < -9 || y < -9 || x > this.width + 9 || y > this.height + 9) return;
         pen.globalAlpha = later ? 0.85 : 0.45;
         pen.fillStyle = c < 0 ? none : colours[c % COLOURS];
-        this.shape(x, y, radius, this.colourBy === "mistakes" ? "circle" : shapeOf(c));
+        this.shape(x, y, now === 2 ? 1.4 * radius : radius, this.colourBy === "mistakes" ? "circle" : shapeOf(c));
         pen.fill();
+        if (isNew.has(node)) { pen.lineWidth = 1.5; pen.strokeStyle = ink; pen.globalAlpha = 1; pen.stroke(); }
       });
     }
     pen.globalAlpha = 1;
@@ -46,7 +48,7 @@ const map = {
       if (node === null || !this.place.has(node)) continue;
       const [x, y] = this.at(this.place.get(node));
       pen.lineWidth = node === this.selected ? 2.5 : 1.5;
-      pen.strokeStyle = colour("--ink");
+      pen.strokeStyle = ink;
       this.shape(x, y, radius + 4.5, "circle");
       pen.stroke();
     }
@@ -72,7 +74,7 @@ const map = {
     this.tip.hidden = node === null;
     if (node !== null) {
       const [x, y] = this.at(this.place.get(node));
-      this.tip.replaceChildren(h("strong", {}, nodes.id[node]), h("br"), `${className(nodes.predicted[node])}, confidence ${percent(nodes.confidence[node] / 1000, 0)}`, h("br"), truthWords(node));
+      this.tip.replaceChildren(h("strong", {}, nodes.id[node]), isNew.has(node) ? " · new" : "", h("br"), `${className(nodes.predicted[node])}, confidence ${percent(nodes.confidence[node] / 1000, 0)}`, h("br"), truthWords(node));
       this.tip.style.left = `${Math.max(0, Math.min(x + 12, this.width - this.tip.offsetWidth - 4))}px`;
       this.tip.style.top = `${y + 14 + this.tip.offsetHeight > this.height ? y - this.tip.offsetHeight - 12 : y + 14}px`;
     }
@@ -114,17 +116,20 @@ function drawLegend() {
       onclick: () => { map.only = map.only === c ? null : c; drawLegend(); map.draw(); byId("legend").children[shown.indexOf(c)].firstChild.focus(); } }, mark(c), className(c)))),
     ...(many && map.colourBy !== "mistakes" ? [h("li", { class: "more" }, `and ${data.classes.length - shown.length} more; hover to see`)] : []),
     ...(map.colourBy === "mistakes" ? [h("li", { class: "more badge" }, mistakeMark(), "wrong outside training"), h("li", { class: "more badge" }, mark(-1), "right, in training, or unknown")] : []),
-    ...(map.colourBy === "truth" && unknown ? [h("li", { class: "more badge" }, mark(-1), "unknown")] : []));
+    ...(map.colourBy === "truth" && unknown ? [h("li", { class: "more badge" }, mark(-1), "unknown")] : []),
+    ...(data.map.node.some(node => isNew.has(node)) ? [h("li", { class: "more badge" }, newMark(), "new node")] : []));
 }
 const mistakeMark = () => s("svg", { class: "mark", viewBox: "-1.3 -1.3 2.6 2.6", "aria-hidden": "true" }, s("circle", { r: 0.95, fill: "var(--c1)" }));
+const newMark = () => s("svg", { class: "mark", viewBox: "-1.3 -1.3 2.6 2.6", "aria-hidden": "true" }, s("circle", { r: 0.95, fill: "none", stroke: "var(--ink)", "stroke-width": 0.4 }));
 
 function setUpMap() {
   const part = data.map.node.length < data.all_nodes;
   byId("map-about").append(
     `Each point is a node: ${data.map.of}, reduced by PCA to 50 dimensions, then by t-SNE to two. Nodes with similar outputs are close together. `,
-    part ? `The map shows a random sample of ${count(data.map.node.length)} of ${count(data.all_nodes)} nodes, including the least certain.` : `It shows all ${count(data.all_nodes)} nodes.`);
+    part ? `The map shows a random sample of ${count(data.map.node.length)} of ${count(data.all_nodes)} nodes, ${isNew.size ? "new ones first" : "including the least certain"}.` : `It shows all ${count(data.all_nodes)} nodes.`);
   const choices = [["predicted", data.multilabel ? "Most probable class" : "Prediction"], ...(data.multilabel ? [] : [["truth", "True class"]]), ["mistakes", "Mistakes"]];
-  byId("colour-by").append(...choices.map(([key, text]) => h("button", { type: "button", "aria-pressed": String(key === map.colourBy),
+  if (!labelled) byId("colour-by").remove();
+  else byId("colour-by").append(...choices.map(([key, text]) => h("button", { type: "button", "aria-pressed": String(key === map.colourBy),
     onclick: event => {
       map.colourBy = key; map.only = null;
       for (const button of byId("colour-by").children) button.setAttribute("aria-pressed", String(button === event.currentTarget));
