@@ -15,6 +15,7 @@ import pytest
 import scipy.sparse as sp
 
 from ngcn.data.splits import draw_split, hold_out
+from ngcn.data.table_file import read_table
 from ngcn.errors import DatasetError
 from ngcn.graph import Graph, load_dataset
 
@@ -463,3 +464,37 @@ def test_repeated_edges_and_self_loops_are_counted(tmp_path: Path, caplog: pytes
     caplog.clear()
     load_dataset(write(tmp_path / "zoo", edges="source,target\na,b\nb,a\na,b\n"))
     assert "edges.csv: 1 row repeats an edge: each edge counts once." in caplog.text
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("blank", ["", '""', "short", "long", "blank"])
+def test_rows_of_empty_cells_are_skipped(tmp_path: Path, separator: str, blank: str) -> None:
+    ending, cells = "tsv" if separator == "\t" else "csv", {"short": ["", " "], "long": [""] * 9, "blank": ["  "]}
+
+    def spread(table: str) -> str:
+        """The table with such rows after the first and the second line, and at the end."""
+        names, *rows = table.replace(",", separator).splitlines(keepends=True)
+        row = separator.join(cells.get(blank, [blank] * len(names.split(separator)))) + "\n"
+        return "".join([names, row, rows[0], row, "\n", row, *rows[1:], row, row])
+
+    tables = {"nodes": NODES, "edges": EDGES, "features": "id,feature,value\na,sun,1\nb,rain,2\n"}
+    want = load_dataset(write(tmp_path / "zoo", **tables)).fingerprint()
+    folder = tmp_path / "other" / "zoo"
+    folder.mkdir(parents=True)
+    for name, table in tables.items():
+        (folder / f"{name}.{ending}").write_text(spread(table))
+    assert load_dataset(f"{folder}/").fingerprint() == want
+    (folder / f"edges.{ending}").write_text(spread(EDGES.replace("d,e", "d,z")))
+    with pytest.raises(DatasetError, match=rf"edges\.{ending}, row 8, column 'target': there is no node 'z'"):
+        load_dataset(f"{folder}/")
+    (folder / f"edges.{ending}").write_text(spread(EDGES + "d\n"))
+    with pytest.raises(DatasetError, match=r"row #9: Expected 3 columns, got 1"):
+        load_dataset(f"{folder}/")
+
+
+def test_a_row_without_an_id_is_no_empty_row(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"nodes\.csv, row 9, column 'id': a node id is missing"):
+        load_dataset(write(tmp_path / "zoo", NODES + ",,,,\n,,,,\n,,,,6\n"))
+    (tmp_path / "one.csv").write_text('id\na\n\n""\n')
+    table = read_table(tmp_path / "one.csv")
+    assert len(table) == 2 and table.row_number(1) == 4

@@ -414,3 +414,33 @@ def test_a_class_named_nul(tmp_path):
     (folder / "edges.csv").write_text("source,target\n0,1\n1,2\n")
     (folder / "nodes.csv").write_text("id,label\n0,\x00\n1,a\n2,\n")
     assert set(build(folder, out=tmp_path / "graph").class_names) == {"\x00", "a"}
+
+
+@pytest.mark.parametrize("cells", ['""', ""])
+@pytest.mark.parametrize("ending", ["csv", "tsv.gz"])
+def test_rows_of_empty_cells_are_skipped(ending, cells, tmp_path):
+    node_table, edge_table = tables(weighted=True)
+    node_table.loc[50:80, ["age", "member", "town"]] = None  # rows that are empty in the columns of features
+    folder = write(tmp_path / "tables", node_table, edge_table, ending)
+    want = build(folder, out=tmp_path / "want", one_hot=["town"]).fingerprint()
+    opener, mark = (gzip.open, "\t") if ending == "tsv.gz" else (open, ",")
+    for name, width in (("nodes", 6), ("edges", 3)):
+        path = folder / f"{name}.{ending}"
+        with opener(path, "rt") as file:
+            names, *rows = file.read().splitlines()
+        empty = mark.join([cells] * width)
+        lines = [names, empty, *rows[:60], "", *[empty] * 99, *rows[60:], *[empty] * 500]
+        with opener(path, "wt") as file:
+            file.write("\n".join(lines))
+    assert build(folder, out=tmp_path / "built", one_hot=["town"]).fingerprint() == want
+    same(build(folder, out=tmp_path / "again"), folder, tmp_path / "scratch")
+    lines[170] = mark.join(["absent", "0", "1"])
+    with opener(folder / f"edges.{ending}", "wt") as file:
+        file.write("\n".join(lines))
+    with pytest.raises(DatasetError, match="row 171, column 'source': there is no node 'absent'"):
+        build(folder, out=tmp_path / "bad")
+    lines[171] = "0"
+    with opener(folder / f"edges.{ending}", "wt") as file:
+        file.write("\n".join(lines))
+    with pytest.raises(DatasetError, match=r"row #172: Expected 3 columns, got 1"):
+        build(folder, out=tmp_path / "ragged")
