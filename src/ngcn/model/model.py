@@ -20,9 +20,9 @@ from ngcn.config import FILE_SETTINGS, STRUCTURE, Config
 from ngcn.data.catalog import is_path
 from ngcn.engine import Executor
 from ngcn.errors import GraphError, ModelError, RunError
-from ngcn.files import atomic, read_bytes, write_text
+from ngcn.files import atomic, read_bytes, user_path, write_text
 from ngcn.graph import Graph, load_for_model, need_graph
-from ngcn.graph.stored import SPLITS, StoredGraph, in_memory
+from ngcn.graph.stored import SPLITS, StoredGraph, in_memory, is_stored
 from ngcn.large import Exact, inputs_of
 from ngcn.large.products import Progress
 from ngcn.model.batch import choose_batch, working_memory
@@ -231,7 +231,7 @@ class Model:
         Missing or unknown features raise an error, except for the values of one-hot columns and sparse features.
         """
         files: dict[str, Any] = {}
-        if is_path(path):
+        if is_path(path) and not is_stored(user_path(path)):  # which has been read already
             default = Config()
             given = {name: getattr(self.config, name) for name in FILE_SETTINGS}
             files = {**self.card.read_with, **{name: v for name, v in given.items() if v != getattr(default, name)}}
