@@ -24,7 +24,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from hashlib import sha256
@@ -230,7 +230,8 @@ def _empty(folder: Path) -> Path:
 def disturbed(what: str, folder: Path, edges: int, names: Sequence[str], times: int, machines: int) -> None:
     """Kill a machine, or the command, at random moments of a stage."""
     moments = random.Random(0)
-    with cluster_of(machines) if machines else nullcontext() as cluster:
+    where_to: AbstractContextManager[Any] = cluster_of(machines) if machines else nullcontext()
+    with where_to as cluster:
         for name in names:
             stage = stages(folder, edges)[name]
             seconds, whole, expected = undisturbed(name, stage, folder, cluster)

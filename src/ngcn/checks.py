@@ -75,6 +75,9 @@ def choice(known: Iterable[str], hidden: Iterable[str] = (), registry: str = "")
     return check
 
 
+unknown_nodes = choice(("error", "drop"))
+
+
 def whole(least: int, most: int = 10**9) -> Check:
     """A whole number, also one of numpy's. What costs memory or time needs a smaller ``most``."""
 

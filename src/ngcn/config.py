@@ -19,7 +19,8 @@ MODEL_SETTINGS = ("powers", "replicas", "classifier", "layers", "mix")  # whose 
 DROPOUT = ("dropout", "drop_nodes", "shared_mask")
 STRUCTURE = (*MODEL_SETTINGS, "hidden", "bias", *DROPOUT)  # how a network is built
 NETWORK_SETTINGS = tuple(SHARED)  # a baseline has none of these
-FILE_SETTINGS = ("edges", "feature_table", "id", "source", "target", "label", "one_hot", "text", "ignore", "multilabel")
+_TABLE_SETTINGS = ("id", "source", "target", "label", "one_hot", "text", "ignore", "multilabel", "unknown_nodes")
+FILE_SETTINGS = ("edges", "feature_table", *_TABLE_SETTINGS)
 BEFORE = {"recipe": "paper", "bias": False, "shared_mask": False}  # as in versions that did not have these settings
 MOST_SEEDS = 2**32  # torch's generator takes no larger seed
 
@@ -68,6 +69,11 @@ class Config:
     )
     ignore: tuple[str, ...] = _data((), checks.names, "A column of the nodes to leave out; may be given several times.")
     multilabel: bool = _data(False, checks.boolean, "Nodes have several labels, separated by |.")
+    unknown_nodes: str = _data(
+        "error",
+        checks.unknown_nodes,
+        "Edges to nodes that are not in the table of nodes: error, or drop (they are left out).",
+    )
     split: str = _data(
         "given",
         checks.split,

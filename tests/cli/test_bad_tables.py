@@ -103,7 +103,26 @@ WRONG: dict[str, tuple[dict[str, str | bytes | None], list[str]]] = {
     "column twice": ({"nodes.csv": NODES.replace("age", "label")}, ["more than one column 'label'"]),
     "unknown node": (
         {"edges.csv": EDGES + "a,zz\n"},
-        ["edges.csv, row 5, column 'target': there is no node 'zz'", "add it there, or remove the row"],
+        [
+            "edges.csv, row 5, column 'target': there is no node 'zz'",
+            "add it there, remove the row, or drop such edges with ",
+            "--unknown-nodes drop.",
+        ],
+    ),
+    "unknown feature": (
+        {"features.csv": "id,feature\nzz,sun\n"},
+        ["features.csv, row 2, column 'id': there is no node 'zz' in ", "nodes.csv; add it there, or remove the row."],
+    ),
+    "few of the nodes": (
+        {
+            "nodes.csv": "id,label,age\n1,x,1\n2,y,2\n3,x,3\n4,y,4\n",
+            "edges.csv": "source,target\n" + "".join(f"{i},{i + 1}\n" for i in range(1, 200)),
+        },
+        [
+            "edges.csv: 196 of 199 rows have ids that are not in ",
+            "nodes.csv, which has 4 of the 200 ids here; add a row for each node, its label empty if it is unknown, ",
+            "or drop such edges with --unknown-nodes drop.",
+        ],
     ),
     "missing end": ({"edges.csv": EDGES + "a,\n"}, ["edges.csv, row 5, column 'target': a node id is missing"]),
     "duplicate id": ({"nodes.csv": NODES + "b,x,,1\n"}, ["row 7, column 'id': the id 'b' is in row 3 already"]),
@@ -388,3 +407,28 @@ def test_all_problems_are_lines_of_one_message(ngcn: Ngcn) -> None:
     unknown, cells, split = result.stderr.splitlines()[-3:]
     assert "no node 'zz'" in unknown and "'old' is not a number" in cells and "'vla' is not a split" in split
     assert json.loads(ngcn("inspect", "g/", "--json").stdout)["problems"] == [unknown[2:], cells[2:], split[2:]]
+
+
+def test_edges_to_unknown_nodes_can_be_dropped(ngcn: Ngcn) -> None:
+    nodes = "id,label,age\n" + "".join(f"{i},{'xy'[i % 2]},{i}\n" for i in range(40))
+    edges = "source,target\n" + "".join(f"{i},{i + 3}\n" for i in range(40))
+    for folder in ("g", "new"):
+        write(Path(folder), {"nodes.csv": nodes, "edges.csv": edges})
+    fast = ("--model", "gcn", "--steps", "2", "--out")
+    commands = {
+        "inspect": ("inspect", "g/"),
+        "train": ("train", "g/", *fast, "run"),
+        "build": ("build", "g/", "--out", "big"),
+        "tune": ("tune", "g/", "--trials", "1", *fast, "tuned"),
+    }
+    for name, command in commands.items():
+        result = ngcn(*command)
+        assert result.exit_code == 2 and "drop such edges with --unknown-nodes drop." in result.output, name
+        result = ngcn(*command, "--unknown-nodes", "drop")
+        assert result.exit_code == 0 and "3 of 40 rows are left out" in " ".join(result.output.split()), name
+    assert "--unknown-nodes drop" in ngcn("inspect", "g/", "--unknown-nodes", "drop").stdout.splitlines()[-1]
+    for command in (("predict", "run", "new/", "--all", "--out", "all.csv"), ("evaluate", "run", "new/")):
+        result = ngcn(*command)
+        assert result.exit_code == 0 and "new/edges.csv: 3 of 40 rows are left out" in result.stderr
+    ngcn("train", "big/", *fast, "of-big")
+    assert ngcn("predict", "of-big", "big/", "--all", "--out", "big.csv").exit_code == 0

@@ -209,8 +209,8 @@ def test_tables_of_the_new_nodes_alone_are_not_enough(ngcn: Ngcn) -> None:
         assert text in result.stderr
     Path("links.csv").write_text(Path("crowds/edges.csv").read_text() + "p01,q1\n")
     result = ngcn("predict", "run", "new.csv", "--edges", "links.csv", "--only-new", "--out", "x.csv")
-    assert "rows have ids that are not in new.csv; ids look like 'q1' there, and like 'p" in result.stderr
-    assert "write them alike; tables with new nodes need the old nodes and edges, too" in result.stderr
+    assert "rows have ids that are not in new.csv, which has 1 of the 61 ids here; add a row" in result.stderr
+    assert "its label empty if it is unknown; tables with new nodes need the old nodes and edges, too" in result.stderr
 
 
 @pytest.mark.parametrize(

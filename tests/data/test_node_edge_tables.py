@@ -15,7 +15,8 @@ import pytest
 import scipy.sparse as sp
 
 from ngcn.data.splits import draw_split, hold_out
-from ngcn.errors import DatasetError
+from ngcn.data.table_file import read_table
+from ngcn.errors import ConfigError, DatasetError
 from ngcn.graph import Graph, load_dataset
 
 NODES = """id,label,split,age,height
@@ -421,8 +422,10 @@ def test_unknown_ids(tmp_path: Path) -> None:
         with pytest.raises(DatasetError, match=rf"edges\.csv: {rows} have ids that are not in .*nodes\.csv; {looks}"):
             load_dataset(write(tmp_path / "zoo", nodes, edges + more))
     some = "source,target\n" + "".join(f"n{i},{'uv'[i % 2]}\n" for i in range(9)) + "n1,\n"
-    remedy = r"2 different ids are unknown: add them there, or remove the rows\.$"
-    with pytest.raises(DatasetError, match=rf"edges\.csv has 10 bad cells: .*; and 5 more; {remedy}"):
+    remedy = (
+        "2 different ids are unknown: add them there, remove the rows, or drop such edges with `unknown_nodes='drop'`"
+    )
+    with pytest.raises(DatasetError, match=rf"edges\.csv has 10 bad cells: .*; and 5 more; {remedy}\.$"):
         load_dataset(write(tmp_path / "zoo", nodes, some))
     with pytest.raises(DatasetError, match=r"features\.csv: all 6 rows have ids that are not in .*like '5' here"):
         load_dataset(write(tmp_path / "zoo", nodes, "source,target\n", "id,feature\n" + "5,sun\n" * 6))
@@ -463,3 +466,87 @@ def test_repeated_edges_and_self_loops_are_counted(tmp_path: Path, caplog: pytes
     caplog.clear()
     load_dataset(write(tmp_path / "zoo", edges="source,target\na,b\nb,a\na,b\n"))
     assert "edges.csv: 1 row repeats an edge: each edge counts once." in caplog.text
+
+
+@pytest.mark.parametrize("separator", [",", ";", "\t"])
+@pytest.mark.parametrize("blank", ["", '""', "short", "long", "blank"])
+def test_rows_of_empty_cells_are_skipped(tmp_path: Path, separator: str, blank: str) -> None:
+    ending, cells = "tsv" if separator == "\t" else "csv", {"short": ["", " "], "long": [""] * 9, "blank": ["  "]}
+
+    def spread(table: str) -> str:
+        """The table with such rows after the first and the second line, and at the end."""
+        names, *rows = table.replace(",", separator).splitlines(keepends=True)
+        row = separator.join(cells.get(blank, [blank] * len(names.split(separator)))) + "\n"
+        return "".join([names, row, rows[0], row, "\n", row, *rows[1:], row, row])
+
+    tables = {"nodes": NODES, "edges": EDGES, "features": "id,feature,value\na,sun,1\nb,rain,2\n"}
+    want = load_dataset(write(tmp_path / "zoo", **tables)).fingerprint()
+    folder = tmp_path / "other" / "zoo"
+    folder.mkdir(parents=True)
+    for name, table in tables.items():
+        (folder / f"{name}.{ending}").write_text(spread(table))
+    assert load_dataset(f"{folder}/").fingerprint() == want
+    (folder / f"edges.{ending}").write_text(spread(EDGES.replace("d,e", "d,z")))
+    with pytest.raises(DatasetError, match=rf"edges\.{ending}, row 8, column 'target': there is no node 'z'"):
+        load_dataset(f"{folder}/")
+    (folder / f"edges.{ending}").write_text(spread(EDGES + "d\n"))
+    with pytest.raises(DatasetError, match=r"row #9: Expected 3 columns, got 1"):
+        load_dataset(f"{folder}/")
+
+
+def test_a_row_without_an_id_is_no_empty_row(tmp_path: Path) -> None:
+    with pytest.raises(DatasetError, match=r"nodes\.csv, row 9, column 'id': a node id is missing"):
+        load_dataset(write(tmp_path / "zoo", NODES + ",,,,\n,,,,\n,,,,6\n"))
+    (tmp_path / "one.csv").write_text('id\na\n\n""\n')
+    table = read_table(tmp_path / "one.csv")
+    assert len(table) == 2 and table.row_number(1) == 4
+
+
+@pytest.mark.parametrize("form", ["{}", "n{}", "Node-{:05}"])
+def test_ids_of_more_nodes_than_the_table_has(tmp_path: Path, form: str) -> None:
+    ids = list(map(form.format, range(2000)))
+    nodes = "id,label,age\n" + "".join(f"{ids[7 * i]},{'xy'[i % 2]},{i}\n" for i in range(60))
+    edges = "source,target\n" + "".join(f"{ids[i]},{ids[i - 1]}\n" for i in range(2000))
+    told = r"edges\.csv: all 2,000 rows have ids that are not in .*nodes\.csv, which has 60 of the 2,000 ids here; "
+    remedy = "add a row for each node, its label empty if it is unknown"
+    with pytest.raises(DatasetError, match=rf"{told}{remedy}, or drop such edges with `unknown_nodes='drop'`\.$"):
+        load_dataset(write(tmp_path / "zoo", nodes, edges))
+    features = "id,feature\n" + "".join(f"{id},sun\n" for id in ids)
+    with pytest.raises(DatasetError, match=rf"features\.csv: 1,940 of 2,000 rows .*; {remedy}\.$"):
+        load_dataset(write(tmp_path / "zoo", nodes, "source,target\n", features))
+    other = "source,target\n" + "".join(f"<{i}>,<{i + 1}>\n" for i in range(2000)) + f"{ids[0]},{ids[7]}\n"
+    with pytest.raises(DatasetError, match=r"2,000 of 2,001 rows have .*; ids look like .* and like '<0>' here"):
+        load_dataset(write(tmp_path / "zoo", nodes, other))
+
+
+def test_edges_to_unknown_nodes_can_be_dropped(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    want = load_dataset(write(tmp_path / "zoo")).fingerprint()
+    more = EDGES.replace("d,e", "z,a,-1\ny,z,1\nd,e") + "a,z,1\n"
+    folder = write(tmp_path / "zoo", edges=more)
+    with pytest.raises(DatasetError, match="4 bad cells: row 4, column 'source': there is no node 'z'"):
+        load_dataset(folder)
+    caplog.clear()
+    graph = load_dataset(folder, unknown_nodes="drop")
+    assert graph.fingerprint() == want and graph.read_with == {"unknown_nodes": "drop"}
+    (told,) = (text for text in caplog.messages if "edges" in text)
+    assert told.endswith(
+        "edges.csv: 3 of 6 rows are left out: their ids are not in " + f"{folder}nodes.csv, first 'z', 'y'."
+    )
+    frames = (pd.read_csv(f"{folder}{name}.csv") for name in ("nodes", "edges"))
+    assert Graph.from_pandas(*frames, unknown_nodes="drop", name="zoo").adjacency.nnz == 3
+    with pytest.raises(DatasetError, match=r"row 8, column 'target': a node id is missing"):
+        load_dataset(write(tmp_path / "zoo", edges=more + "a,,1\n"), unknown_nodes="drop")
+    with pytest.raises(DatasetError, match=r"row 8, column 'weight': the weight -1 is not above 0"):
+        load_dataset(write(tmp_path / "zoo", edges=more + "a,b,-1\n"), unknown_nodes="drop")
+    with pytest.raises(DatasetError, match=r"row 2, column 'source': there is no node 'z' .* or remove the row\.$"):
+        load_dataset(write(tmp_path / "zoo", edges="source,target\nz,a\n"), unknown_nodes="drop")
+    with pytest.raises(DatasetError, match=r"row 3, column 'id': there is no node 'z'"):
+        load_dataset(write(tmp_path / "zoo", features="id,feature\na,sun\nz,sun\n"), unknown_nodes="drop")
+    with pytest.raises(ConfigError, match="unknown_nodes must be one of error, drop, not 'skip'"):
+        load_dataset(write(tmp_path / "zoo"), unknown_nodes="skip")
+
+
+def test_an_edge_between_graphs_is_named_whatever_is_dropped(tmp_path: Path) -> None:
+    nodes, edges = NODES.replace("age", "graph").replace(",5,", ",4,"), "source,target\nz,a\nz,z\n\nd,e\na,b\n"
+    with pytest.raises(DatasetError, match="row 6, column 'source': the edge is between the graphs '1' and '2'"):
+        load_dataset(write(tmp_path / "zoo", nodes, edges), unknown_nodes="drop")

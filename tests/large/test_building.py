@@ -414,3 +414,54 @@ def test_a_class_named_nul(tmp_path):
     (folder / "edges.csv").write_text("source,target\n0,1\n1,2\n")
     (folder / "nodes.csv").write_text("id,label\n0,\x00\n1,a\n2,\n")
     assert set(build(folder, out=tmp_path / "graph").class_names) == {"\x00", "a"}
+
+
+@pytest.mark.parametrize("cells", ['""', ""])
+@pytest.mark.parametrize("ending", ["csv", "tsv.gz"])
+def test_rows_of_empty_cells_are_skipped(ending, cells, tmp_path):
+    node_table, edge_table = tables(weighted=True)
+    node_table.loc[50:80, ["age", "member", "town"]] = None  # rows that are empty in the columns of features
+    folder = write(tmp_path / "tables", node_table, edge_table, ending)
+    want = build(folder, out=tmp_path / "want", one_hot=["town"]).fingerprint()
+    opener, mark = (gzip.open, "\t") if ending == "tsv.gz" else (open, ",")
+    for name, width in (("nodes", 6), ("edges", 3)):
+        path = folder / f"{name}.{ending}"
+        with opener(path, "rt") as file:
+            names, *rows = file.read().splitlines()
+        empty = mark.join([cells] * width)
+        lines = [names, empty, *rows[:60], "", *[empty] * 99, *rows[60:], *[empty] * 500]
+        with opener(path, "wt") as file:
+            file.write("\n".join(lines))
+    assert build(folder, out=tmp_path / "built", one_hot=["town"]).fingerprint() == want
+    same(build(folder, out=tmp_path / "again"), folder, tmp_path / "scratch")
+    lines[170] = mark.join(["absent", "0", "1"])
+    with opener(folder / f"edges.{ending}", "wt") as file:
+        file.write("\n".join(lines))
+    with pytest.raises(DatasetError, match="row 171, column 'source': there is no node 'absent'"):
+        build(folder, out=tmp_path / "bad")
+    lines[171] = "0"
+    with opener(folder / f"edges.{ending}", "wt") as file:
+        file.write("\n".join(lines))
+    with pytest.raises(DatasetError, match=r"row #172: Expected 3 columns, got 1"):
+        build(folder, out=tmp_path / "ragged")
+
+
+@pytest.mark.parametrize("ids", [None, lambda i: 3 * i + 2**59, lambda i: np.char.add("n", i.astype(str))])
+@pytest.mark.parametrize("strange", ["text", "number"])
+def test_edges_to_unknown_nodes_can_be_dropped(ids, strange, tmp_path, caplog):
+    node_table, edge_table = tables(weighted=True, ids=ids)
+    odd = "gone" if strange == "text" else str(2**62 + 5)
+    edge_table = edge_table.astype({"source": str, "target": str})
+    edge_table.loc[[5, 700, 701], "source"] = odd
+    edge_table.loc[[5, 2999], "target"] = f"{odd}0"[:19]
+    folder = write(tmp_path / "tables", node_table, edge_table, "csv")
+    with pytest.raises(DatasetError, match=r"row 7, column 'source': there is no node .*`unknown_nodes='drop'`"):
+        build(folder, out=tmp_path / "bad")
+    built = build(folder, out=tmp_path / "built", unknown_nodes="drop", one_hot=["town"])
+    told = f"edges.csv: 4 of 3,000 rows are left out: their ids are not in {folder / 'nodes.csv'}, first '{odd}'"
+    assert told in caplog.text and built.read_with == {"unknown_nodes": "drop"}
+    same(built, folder, tmp_path / "scratch", unknown_nodes="drop", one_hot=["town"])
+    edge_table["source"] = odd
+    folder = write(tmp_path / "tables", node_table, edge_table, "csv")
+    with pytest.raises(DatasetError, match=f"edges.csv: all 3,000 rows have ids that are not in .* first '{odd}'"):
+        build(folder, out=tmp_path / "none", unknown_nodes="drop")

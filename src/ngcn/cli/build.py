@@ -31,6 +31,9 @@ def build(
     one_hot: Annotated[list[str] | None, typer.Option(metavar="COL", help="A column of text: one-hot.")] = None,
     ignore: Annotated[list[str] | None, typer.Option(metavar="COL", help="A column to ignore.")] = None,
     multilabel: Annotated[bool, typer.Option("--multilabel", help="A label is a list, separated by |.")] = False,
+    unknown_nodes: Annotated[
+        str, typer.Option(metavar="error|drop", help="Edges to nodes that are not in NODES: an error, or left out.")
+    ] = "error",
     half: Annotated[bool, typer.Option("--half", help="Store features in half precision, which halves them.")] = False,
     memory: Annotated[str, typer.Option(metavar="SIZE", help="The private memory to use.")] = "4GB",
     engine: EngineOption = "local",
@@ -60,6 +63,7 @@ def build(
             one_hot=one_hot or (),
             ignore=ignore or (),
             multilabel=multilabel,
+            unknown_nodes=unknown_nodes,
             half=half,
             memory=memory,
             engine=cluster,

@@ -21,6 +21,7 @@ NUMBERS = ("number", "boolean", "date", "time", "duration")  # kinds that become
 KINDS = (*NUMBERS, "one-hot", "text", "ignored")
 STORED = {"name": str, "kind": set(KINDS), "format?": str, "words?": list[str], "idf?": [float]}  # schema of a column
 READ_WITH = {"id?": str, "source?": str, "target?": str, "label?": str, "ignore?": list[str], "multilabel?": bool}
+READ_WITH |= {"unknown_nodes?": str}
 FEW, MANY_EACH, MOST_VALUES = 20, 10, 1000  # a text column is one-hot with few values, or with as many nodes of each
 WORDY = 3  # words in a cell, on average, that make a text column free text
 MOST_LISTED = 5

@@ -9,17 +9,18 @@ from pathlib import Path
 from typing import Any
 
 from ngcn.data.catalog import check_exists, fetch, find, is_path, whereabouts
-from ngcn.data.parts import Parts
+from ngcn.data.parts import Parts, without_defaults
 from ngcn.errors import DatasetError, NGCNError
 from ngcn.files import user_path
 from ngcn.registry import load
 
 TABLES = "ngcn.data.node_edge_tables:read_tables"
+OF_EDGES = ("edges", "source", "target", "unknown_nodes")
 COLUMNS = ("id", "label", "one_hot", "text", "ignore", "multilabel", "columns")
 # To add a format, add one file with a function `(path, name, **options) -> Parts` and one line here: a pattern for file
 # names, whose first group is the name of the graph; the reader, or its name, to be imported when needed; its options.
 READERS: dict[str, tuple[str | Callable[..., Parts], tuple[str, ...]]] = {
-    r"(.+)\.(csv|tsv|parquet)(\.gz)?": (TABLES, ("edges", "feature_table", "source", "target", *COLUMNS)),
+    r"(.+)\.(csv|tsv|parquet)(\.gz)?": (TABLES, (*OF_EDGES, "feature_table", *COLUMNS)),
     r"(.+)\.(graphml|gexf)(\.gz)?": ("ngcn.data.adapters:read_graphml", COLUMNS),
     r"(.+)\.npz": ("ngcn.data.npz:read_npz", ()),
     r"ind\.(.+)\.graph": ("ngcn.data.planetoid:read_planetoid", ()),
@@ -39,11 +40,11 @@ def read(name: str, **options: Any) -> Parts:
         name: a name in the catalog; a folder with tables, with Planetoid's or GraphSAGE's files, or with one file of
             another format; an .npz, .graphml or .gexf file; or a table of nodes.
         options: for a path, ``edges`` and ``feature_table``, the other tables; and ``id``, ``source``, ``target``,
-            ``label``, ``one_hot``, ``text``, ``ignore``, ``multilabel`` and ``columns`` of
+            ``label``, ``one_hot``, ``text``, ``ignore``, ``multilabel``, ``unknown_nodes`` and ``columns`` of
             :func:`~ngcn.data.node_edge_tables.parts_of_tables`. Formats without tables ignore ``columns``.
     """
     columns = options.pop("columns", None)  # of a model, whatever it is used on
-    given = {option: value for option, value in options.items() if value and (option, value) != ("label", "label")}
+    given = without_defaults(**options)
     check_exists(name)
     if not is_path(name):
         dataset = find(name)

@@ -6,6 +6,7 @@ import codecs
 import gzip
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from itertools import accumulate, pairwise
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -17,7 +18,7 @@ import pyarrow.parquet
 
 from ngcn.data.npz import DAMAGE, map_array
 from ngcn.data.table import Table
-from ngcn.data.table_file import UTF_8, csv_error, csv_names, csv_options, csv_separator
+from ngcn.data.table_file import UTF_8, csv_error, csv_names, csv_options, csv_separator, empty_rows
 from ngcn.errors import DatasetError
 from ngcn.files import open_regular
 
@@ -215,7 +216,7 @@ class _Text(_Reader):
         self.separator = "\t" if ".tsv" in path.suffixes else csv_separator(start)
         self.decimal = "," if self.separator == ";" else "."
         names = csv_names(start, path, self.separator)
-        self.names = {name.strip(): name for name in names}
+        self.names, self.width = {name.strip(): name for name in names}, len(names)
         header = pa.table({str(i): pa.array([], pa.string()) for i in range(len(names))}).rename_columns(names)
         self.columns = Table(header, str(path)).column_names
         unpacks = 4 if path.suffix == ".gz" else 1
@@ -228,37 +229,64 @@ class _Text(_Reader):
             yield gzip.GzipFile(fileobj=file) if self.path.suffix == ".gz" else file  # type: ignore[misc]
 
     def batches(self, columns: Sequence[str], skip: int, stop: int | None) -> Iterator[tuple[int, Any]]:
+        at = read = 0
+        for batch in self._read([self.names[column] for column in columns]):
+            empty = empty_rows(batch) if self.width > 1 else ()
+            if len(empty) and len(columns) < self.width:  # other columns may have text
+                empty = np.intersect1d(empty, self._empty - read)
+            read += len(batch)
+            if len(empty):
+                kept = np.ones(len(batch), bool)
+                kept[empty] = False
+                batch = batch.filter(pa.array(kept))
+            yield at, batch
+            at += len(batch)
+
+    @cached_property
+    def _empty(self) -> np.ndarray:
+        """The rows (from 0) in which all cells are empty."""
+        found, at = [np.empty(0, np.int64)], 0
+        for batch in self._read([]):
+            found.append(at + empty_rows(batch))
+            at += len(batch)
+        return np.concatenate(found)
+
+    def _read(self, names: Sequence[str]) -> Iterator[Any]:
+        """Batches of these columns, or of all."""
         how, convert = csv_options(list(self.names.values()), self.separator, True)
-        convert.include_columns = [self.names[column] for column in columns]
+        convert.include_columns = names
         read = pa.csv.ReadOptions(block_size=BLOCK, use_threads=False)  # one thread: errors have the number of the row
         compression = "gzip" if self.path.suffix == ".gz" else None
         with pa.input_stream(str(self.path), compression=compression) as file:
-            at = 0
-            for batch in pa.csv.open_csv(file, read, how, convert):
-                yield at, batch
-                at += len(batch)
+            yield from pa.csv.open_csv(file, read, how, convert)
 
     def blank_rows(self) -> Iterable[int]:
-        return _BlankRows(self)
+        return _BlankRows(self, self.width)
 
     def error(self, error: Exception) -> DatasetError:
         if isinstance(error, pa.ArrowInvalid):
-            return csv_error(self.path, error, self.blank_rows())
+            return csv_error(self.path, error, _BlankRows(self, 1))
         return super().error(error)
 
 
 class _BlankRows:
-    """The numbers of the blank rows of a file. It is read only if they are asked for, for a message."""
+    """The numbers of the blank rows of a file. It is read only if they are asked for, for a message.
 
-    def __init__(self, reader: _Text) -> None:
-        self.reader = reader
+    Args:
+        reader: of the file.
+        columns: their number; 1 for the blank rows that Arrow does not count.
+    """
+
+    def __init__(self, reader: _Text, columns: int) -> None:
+        self.reader, self.columns = reader, columns
 
     def __iter__(self) -> Iterator[int]:
-        row, quoted = 0, False
+        row, quoted, empty = 0, False, self.reader.separator.encode() * (self.columns - 1)
         with self.reader.open() as file:
             for line in file:
                 row += not quoted  # a quoted cell may span several lines
-                if not (line.strip(b"\r\n") or quoted):
+                line = line.strip(b"\r\n")
+                if not quoted and (not line or (empty and line.replace(b'""', b"") == empty)):
                     yield row
                 quoted ^= line.count(b'"') % 2 == 1
 

@@ -15,12 +15,12 @@ import scipy.sparse as sp
 
 from ngcn.data.columns import Column, announce, column_facts, warn_about_case
 from ngcn.data.feature_columns import check_one_hot, feature_blocks, plan_columns, sparse_features
-from ngcn.data.node_ids import places
-from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way
+from ngcn.data.node_ids import places, without_unknown
+from ngcn.data.parts import UNKNOWN, Block, Masks, Parts, log, one_way, without_defaults
 from ngcn.data.table import BadCells, Table, as_integers
 from ngcn.data.table_file import read_table
-from ngcn.errors import DatasetError, Problems
-from ngcn.text import count
+from ngcn.errors import ConfigError, DatasetError, Problems
+from ngcn.text import count, shown
 
 IDS = ("id", "node_id", "nodeid", "node")  # names of the column of ids, and of the ends of an edge
 ENDS = (
@@ -35,6 +35,7 @@ SPLITS = {"train": 1, "val": 2, "valid": 2, "validation": 2, "test": 3}  # and 0
 class EdgeRows(NamedTuple):
     """What a table of edges says."""
 
+    table: Table
     ends: tuple[str, str]  # its columns
     sources: np.ndarray  # positions of nodes
     targets: np.ndarray
@@ -74,6 +75,7 @@ def parts_of_tables(
     text: Sequence[str] = (),
     ignore: Sequence[str] = (),
     multilabel: bool = False,
+    unknown_nodes: str = "error",
     columns: Sequence[Column] | None = None,
 ) -> Parts:
     """Return the graph that the tables describe, with the errors of everything that cannot be read.
@@ -92,17 +94,20 @@ def parts_of_tables(
         text: columns of free text; each of the frequent words becomes a feature, its TF-IDF.
         ignore: columns to ignore; ``split`` and ``graph`` may be among them.
         multilabel: whether a label is a list separated by ``|``; ``|`` alone is an empty list.
+        unknown_nodes: "error", or "drop" to leave out edges to nodes that are not in the table of nodes.
         columns: how a model that is used on the tables reads the columns of nodes; None for training.
     """
     if not len(nodes):
         raise DatasetError(f"{nodes.has} no rows, so the graph has no nodes.")
+    if unknown_nodes not in ("error", "drop"):
+        raise ConfigError(f"unknown_nodes must be one of error, drop, not {shown(unknown_nodes)}.")
     problems, of_training = Problems(), Problems()
     known = columns is not None
     special = special_columns(nodes, id, label, ignore, problems, of_training, known=known)
     ids = _node_ids(nodes, special["id"], problems) if "id" in special else None
     rows = None
     if edges is not None:
-        rows = _edge_rows(edges, source, target, ids, nodes.name, problems, known=known)
+        rows = _edge_rows(edges, source, target, ids, nodes.name, problems, drop=unknown_nodes == "drop", known=known)
     plan, blocks = _features_of(nodes, special, one_hot, text, columns, problems, of_training)
     if feature_table is not None:
         with problems:
@@ -115,10 +120,10 @@ def parts_of_tables(
         with of_training:
             masks = _masks(nodes, special["split"], labels.get("labelled", np.ones(len(nodes), bool)))
     with problems:
-        graph_of = _graph_of(nodes, special["graph"], edges, rows) if "graph" in special else None
+        graph_of = _graph_of(nodes, special["graph"], rows) if "graph" in special else None
     options = {"id": id, "source": source, "target": target, "label": label, "ignore": list(ignore)}
     return Parts(
-        adjacency=_adjacency(edges, rows, len(nodes)),
+        adjacency=_adjacency(rows, len(nodes)),
         features=blocks,
         masks=masks,
         graph_of=graph_of,
@@ -127,21 +132,11 @@ def parts_of_tables(
         node_columns=sum(block.matrix.shape[1] for block in blocks if not block.sparse),
         columns=plan,
         column_facts=partial(column_facts, nodes, plan, special),
-        read_with=read_with(**options, multilabel=multilabel),
+        read_with=without_defaults(**options, multilabel=multilabel, unknown_nodes=unknown_nodes),
         errors=problems,
         training_errors=of_training,
         **labels,
     )
-
-
-def read_with(**options: Any) -> dict[str, Any]:
-    """The options that other tables of the graph are read with, without those that have their defaults.
-
-    Example:
-        >>> read_with(id="number", label="label", ignore=[])
-        {'id': 'number'}
-    """
-    return {option: value for option, value in options.items() if value and (option, value) != ("label", "label")}
 
 
 def _features_of(
@@ -271,22 +266,26 @@ def _edge_rows(
     home: str,
     problems: Problems,
     *,
-    known: bool = False,
+    drop: bool,
+    known: bool,
 ) -> EdgeRows | None:
     """The edges; None if they, or the ids of nodes, cannot be read."""
     with problems:
         ends = end_columns(edges, source, target, known=known)
-        sources, targets = places(edges, ends, ids, home, known=known)
+        if drop and ids is not None:
+            edges = without_unknown(edges, ends, ids, home)
+        sources, targets = places(edges, ends, ids, home, known=known, droppable=not (drop or known))
     with problems:
         weights = edge_weights(edges, column) if (column := edges.find("weight")) else None
     if problems:
         return None
-    return EdgeRows(ends, sources, targets, weights)
+    return EdgeRows(edges, ends, sources, targets, weights)
 
 
-def _adjacency(edges: Table | None, rows: EdgeRows | None, nodes: int) -> sp.csr_array:
-    if edges is None or rows is None:  # they cannot be read
+def _adjacency(rows: EdgeRows | None, nodes: int) -> sp.csr_array:
+    if rows is None:  # they cannot be read
         return sp.csr_array((nodes, nodes))
+    edges = rows.table
     warn_about_unused(edges, rows.ends)
     if not len(edges):
         log.warning(f"{edges.has} no edges, so no node has a neighbour.")
@@ -388,10 +387,10 @@ def split_numbers(nodes: Table, column: str, labelled: np.ndarray) -> np.ndarray
     return numbers
 
 
-def _graph_of(nodes: Table, column: str, edges: Table | None, rows: EdgeRows | None) -> np.ndarray:
+def _graph_of(nodes: Table, column: str, rows: EdgeRows | None) -> np.ndarray:
     texts = nodes.texts(column, f"the graph is missing; fill it in, or train with `ignore={[column]}`.")
     graph_of = texts.dictionary_encode().indices.to_numpy()
-    if edges is None or rows is None:
+    if rows is None:
         return graph_of
 
     def fault(row: int) -> str:
@@ -399,5 +398,5 @@ def _graph_of(nodes: Table, column: str, edges: Table | None, rows: EdgeRows | N
         return f"the edge is between the graphs {names}"
 
     if bad := BadCells.at(rows.ends[0], graph_of[rows.sources] != graph_of[rows.targets], fault):
-        raise edges.bad_cells(bad, remedy="remove such edges.")
+        raise rows.table.bad_cells(bad, remedy="remove such edges.")
     return graph_of

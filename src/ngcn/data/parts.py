@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from ngcn.errors import GraphError, NGCNError, Problems
 
 MOST_FEATURES = 10**7  # each has a name
+DEFAULTS = {"label": "label", "unknown_nodes": "error"}  # of options for reading tables; those of others are empty
 UNKNOWN = -1  # the label of a node whose class is unknown
 Masks = tuple[np.ndarray, np.ndarray, np.ndarray]  # training, validation and test nodes
 Matrix = Any  # a numpy array or a scipy sparse array
@@ -66,6 +67,16 @@ class Parts:
     def describe_labels(self, node: int | None = None) -> str:
         """The location of the labels, or of one node's label, for messages."""
         return self.label_at(node) if self.label_at else self.name
+
+
+def without_defaults(**options: Any) -> dict[str, Any]:
+    """The options for reading tables that do not have their defaults.
+
+    Example:
+        >>> without_defaults(id="number", label="label", ignore=[])
+        {'id': 'number'}
+    """
+    return {option: value for option, value in options.items() if value and value != DEFAULTS.get(option)}
 
 
 def number_classes(labels: np.ndarray) -> tuple[np.ndarray, list[str]]:

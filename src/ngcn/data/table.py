@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from difflib import get_close_matches
 
@@ -46,8 +47,8 @@ class Table:
     """A table whose cells are parsed on access: as text, as ids or as numbers.
 
     Messages use ``name`` (the path) and count rows from ``first_row``: 2 if the first line is a header. ``blank_rows``
-    are the numbers of blank rows that the parser skipped, ascending. ``decimal`` is the decimal sign of numbers such as
-    1,234, which may be a thousand or little more than one. ``plural`` is for names such as "the nodes".
+    are the numbers of rows that are not in the table, such as blank ones, ascending. ``decimal`` is the decimal sign of
+    numbers such as 1,234, which may be a thousand or little more than one. ``plural`` is for names such as "the nodes".
     """
 
     def __init__(
@@ -80,6 +81,15 @@ class Table:
 
     def __len__(self) -> int:
         return self.columns.num_rows
+
+    def without(self, rows: np.ndarray) -> Table:
+        """Return the table without these rows (from 0). The other rows keep their numbers."""
+        left, kept = copy(self), np.ones(len(self), bool)
+        kept[rows] = False
+        left.columns = self.columns.filter(pa.array(kept))
+        numbers = count_all_blank(rows + self.first_row, self.blank_rows)
+        left.blank_rows = np.sort(np.concatenate([np.fromiter(self.blank_rows, np.int64), numbers]))
+        return left
 
     def find(self, column: str) -> str | None:
         """Return the name of a column as the table spells it, or None. Upper and lower case match."""
@@ -212,9 +222,13 @@ def check_unique(columns: Sequence[str], table: str) -> None:
 
 def count_blank(row: int, blank_rows: Iterable[int]) -> int:
     """Return the number of a row in the file, given its number without the blank rows."""
-    for blank in blank_rows:
-        row += blank <= row
-    return row
+    return int(count_all_blank(np.array(row), blank_rows))
+
+
+def count_all_blank(rows: np.ndarray, blank_rows: Iterable[int]) -> np.ndarray:
+    """Like :func:`count_blank`, of many rows."""
+    blank = np.fromiter(blank_rows, np.int64)
+    return rows + np.searchsorted(blank - np.arange(len(blank)), rows, "right")
 
 
 def as_integers(ids: pa.Array) -> np.ndarray:

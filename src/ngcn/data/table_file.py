@@ -12,11 +12,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.csv
 import pyarrow.parquet
 
-from ngcn.data.table import Table, count_blank
+from ngcn.data.table import Table, count_all_blank, count_blank
 from ngcn.errors import DatasetError
 from ngcn.files import gunzip, read_bytes, unpacks_too_far
 
@@ -40,7 +42,13 @@ def read_table(path: str | Path) -> Table:
     _check_encoding(content, path)
     separator = "\t" if ".tsv" in path.suffixes else csv_separator(content)
     decimal = "," if separator == ";" else "."  # programs that write decimal commas separate cells by semicolons
-    return Table(_csv(content, path, separator, blank), str(path), first_row=2, blank_rows=blank, decimal=decimal)
+    columns, skipped = _csv(content, path, separator, blank)
+    if skipped:
+        blank = np.sort(np.concatenate([blank, count_all_blank(np.array(skipped), blank)])).tolist()
+    table = Table(columns, str(path), first_row=2, blank_rows=blank, decimal=decimal)
+    if columns.num_columns > 1 and len(empty := empty_rows(columns)):
+        return table.without(empty)
+    return table
 
 
 def _content(path: Path) -> bytes:
@@ -69,12 +77,14 @@ def _parquet(content: bytes, path: Path) -> pa.Table:
         raise DatasetError(f"{path} is truncated, damaged or not a Parquet file ({reason}); create it again.") from None
 
 
-def _csv(content: bytes, path: Path, separator: str, blank_rows: Sequence[int]) -> pa.Table:
-    how = csv_options(csv_names(content, path, separator), separator, b'"' in content)
+def _csv(content: bytes, path: Path, separator: str, blank_rows: Sequence[int]) -> tuple[pa.Table, list[int]]:
+    """The table, and the numbers of the rows that were skipped, counted without the blank ones."""
+    skipped: list[int] = []
+    how = csv_options(csv_names(content, path, separator), separator, b'"' in content, skipped)
     # One thread: only then does Arrow report the row of an error, and a process may exit right after reading.
     read = pa.csv.ReadOptions(block_size=min(max(len(content), 1), 1 << 24), use_threads=False)
     try:
-        return pa.csv.read_csv(pa.BufferReader(content), read, *how)
+        return pa.csv.read_csv(pa.BufferReader(content), read, *how), skipped
     except pa.ArrowInvalid as error:
         raise csv_error(path, error, blank_rows) from None
 
@@ -92,13 +102,39 @@ def csv_names(content: bytes, path: Path, separator: str) -> list[str]:
     return names
 
 
-def csv_options(names: Sequence[str], separator: str, quoted: bool) -> tuple[Any, Any]:
-    """How Arrow reads a file with these columns: as text. Cells of several lines are ``quoted``."""
+def csv_options(
+    names: Sequence[str], separator: str, quoted: bool, skipped: list[int] | None = None
+) -> tuple[Any, Any]:
+    """How Arrow reads a file with these columns: as text. Cells of several lines are ``quoted``.
+
+    With a list of ``skipped`` rows, rows with too few or too many cells are skipped if all are blank, and their numbers
+    are added to it. The file must be in UTF-8 then.
+    """
+
+    def skip_blank(row: Any) -> str:
+        if row.text.strip(f' \t"{separator}') or skipped is None:
+            return "error"
+        skipped.append(row.number)
+        return "skip"
+
+    handler = None if skipped is None or len(names) < 2 else skip_blank
     types = dict.fromkeys(names, pa.string())
     return (
-        pa.csv.ParseOptions(delimiter=separator, newlines_in_values=quoted),
+        pa.csv.ParseOptions(delimiter=separator, newlines_in_values=quoted, invalid_row_handler=handler),
         pa.csv.ConvertOptions(column_types=types, strings_can_be_null=False),
     )
+
+
+def empty_rows(table: Any) -> np.ndarray:
+    """The rows (from 0) of a table or a batch of text in which all cells are empty."""
+    rows: Any = None
+    for column in table.columns:
+        lengths = pc.binary_length(column if rows is None else column.take(rows))
+        if pc.min(lengths).as_py() != 0:  # most tables, at their first column: quick to see
+            return np.empty(0, np.int64)
+        found = pc.indices_nonzero(pc.equal(lengths, 0))
+        rows = found if rows is None else rows.take(found)
+    return rows.to_numpy().astype(np.int64)
 
 
 def csv_error(path: Path, error: Exception, blank_rows: Iterable[int]) -> DatasetError:

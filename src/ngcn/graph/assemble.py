@@ -16,7 +16,7 @@ from ngcn.data.adapters import from_objects
 from ngcn.data.catalog import is_path
 from ngcn.data.columns import Column
 from ngcn.data.files import read
-from ngcn.data.parts import MOST_FEATURES, UNKNOWN, Block, Masks, Parts, log
+from ngcn.data.parts import MOST_FEATURES, UNKNOWN, Block, Masks, Parts, log, without_defaults
 from ngcn.data.splits import draw_graphs, draw_split, hold_out, random_split
 from ngcn.errors import DatasetError, GraphError, Problems
 from ngcn.files import user_path
@@ -50,7 +50,7 @@ def load_dataset(name: str | Path, *, split: str | int = "given", seed: int = 0,
             the graph is too small).
         seed: for random splits only.
         files: options for reading a path: ``edges``, ``feature_table``, ``id``, ``source``, ``target``, ``label``,
-            ``one_hot``, ``text``, ``ignore``, ``multilabel``, see :func:`~ngcn.data.files.read`.
+            ``one_hot``, ``text``, ``ignore``, ``multilabel``, ``unknown_nodes``, see :func:`~ngcn.data.files.read`.
 
     Example:
         >>> load_dataset("cora")
@@ -207,7 +207,7 @@ def _stored(name: str, files: dict[str, Any]) -> StoredGraph | None:
     """The graph in a folder of memory-mapped arrays; None if `name` is anything else."""
     if not is_path(name) or not is_stored(folder := user_path(name)):
         return None
-    if given := [option for option, value in files.items() if value and (option, value) != ("label", "label")]:
+    if given := without_defaults(**files):
         listed = ", ".join(f"`{option}`" for option in given)
         raise DatasetError(f"{folder} was built from its files already, so it does not take {listed}.")
     return open_graph(folder)

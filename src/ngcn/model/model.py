@@ -20,9 +20,9 @@ from ngcn.config import FILE_SETTINGS, STRUCTURE, Config
 from ngcn.data.catalog import is_path
 from ngcn.engine import Executor
 from ngcn.errors import GraphError, ModelError, RunError
-from ngcn.files import atomic, read_bytes, write_text
+from ngcn.files import atomic, read_bytes, user_path, write_text
 from ngcn.graph import Graph, load_for_model, need_graph
-from ngcn.graph.stored import SPLITS, StoredGraph, in_memory
+from ngcn.graph.stored import SPLITS, StoredGraph, in_memory, is_stored
 from ngcn.large import Exact, inputs_of
 from ngcn.large.products import Progress
 from ngcn.model.batch import choose_batch, working_memory
@@ -235,7 +235,8 @@ class Model:
             edges, feature_table: the other tables, of the same kind; see :meth:`Graph.from_pandas`.
         """
         options: dict[str, Any] = {"edges": edges, "feature_table": feature_table}
-        if not isinstance(graph, str) or is_path(graph):
+        is_file = isinstance(graph, str | Path)
+        if not is_file or (is_path(str(graph)) and not is_stored(user_path(str(graph)))):  # which has been read already
             default = Config()
             given = {name: getattr(self.config, name) for name in FILE_SETTINGS}
             given = {name: v for name, v in given.items() if v != getattr(default, name)}

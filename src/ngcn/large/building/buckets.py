@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ngcn.data.large_table import LargeTable, Position
-from ngcn.data.table import Table
+from ngcn.data.table import MOST_LISTED, Table
 from ngcn.engine import Cluster, Local
 from ngcn.errors import DatasetError
 from ngcn.large.building import kernels
@@ -34,7 +34,15 @@ CHUNK = 1 << 22  # entries that are looked at together
 SECONDS = 3.0  # between two notes of what is done
 LOW = (1 << 31) - 1  # the bits of a column
 NO_WEIGHTS = np.empty(0, np.float32)
-Entries = tuple[np.ndarray, np.ndarray, np.ndarray]  # rows, columns and weights
+
+
+class Entries(NamedTuple):
+    """Entries of a sparse matrix that a chunk of a table has. Some of its rows may be dropped."""
+
+    rows: np.ndarray
+    columns: np.ndarray
+    weights: np.ndarray
+    unknown: Sequence[str] = ()  # the ids of the first rows that are dropped
 
 
 def bits_of(rows: int, entries: int) -> int:
@@ -85,7 +93,7 @@ class Buckets:
 
         Returns:
             the numbers of entries, a list for each piece of the table with those of each bucket; the number of rows of
-            the table, and the sum of all weights.
+            the table, how many of them are ``dropped``, the first ids that are ``unknown``, and the sum of all weights.
         """
         cuts = table.pieces(max(LEAST_PIECE, table.rows // MOST_PIECES))
         lone = replace(self, cluster=None)
@@ -96,8 +104,9 @@ class Buckets:
             found[number] = of_piece
             rows += of_piece["rows"]
             self.work.on_progress(stage, rows, max(table.rows, rows))
-        weight = sum(of_piece["weight"] for of_piece in found)
-        return {"entries": [of_piece["entries"] for of_piece in found], "rows": rows, "weight": weight}
+        sums = {name: sum(of_piece[name] for of_piece in found) for name in ("dropped", "weight")}
+        unknown = [id for of_piece in found for id in of_piece["unknown"]][:MOST_LISTED]
+        return {"entries": [of_piece["entries"] for of_piece in found], "rows": rows, "unknown": unknown, **sums}
 
     def add(self, piece: int, source: np.ndarray, target: np.ndarray, weights: np.ndarray) -> np.ndarray:
         """Write entries; return how many each bucket got."""
@@ -215,7 +224,8 @@ class Piece:
     def __call__(self) -> tuple[int, dict[str, Any]]:
         buckets, work, note = self.buckets, self.buckets.work, f"{self.buckets.prefix}{self.number}-fill"
         done = work.saved(note, self.inputs)
-        done = done or {"after": self.start, "entries": [0] * buckets.number, "rows": 0, "weight": 0.0}
+        nothing = {"rows": 0, "dropped": 0, "unknown": [], "weight": 0.0}
+        done = done or {"after": self.start, "entries": [0] * buckets.number, **nothing}
         entries, before = np.array(done["entries"]), self.table.rows_before(self.start)
         for bucket in range(buckets.number):
             for path, width in zip(buckets.paths(self.number, bucket), (8, 4), strict=True):
@@ -223,9 +233,11 @@ class Piece:
                     file.truncate(width * entries[bucket])
         noted = time.monotonic()
         for chunk in self.table.chunks(self.columns, tuple(done["after"]), self.stop):
-            source, target, weights = self.read(chunk)
+            source, target, weights, unknown = self.read(chunk)
             entries += buckets.add(self.number, source, target, weights)
             done["rows"] += len(chunk)
+            done["dropped"] += len(chunk) - len(source)
+            done["unknown"] = [*done["unknown"], *unknown][:MOST_LISTED]
             done["weight"] += float(weights.sum(dtype=np.float64))
             done |= {"after": self.table.position(chunk), "entries": entries.tolist()}
             work.on_progress(self.stage, before + done["rows"], max(self.table.rows, before + done["rows"]))
@@ -233,7 +245,7 @@ class Piece:
                 work.save(note, self.inputs, done)
                 noted = time.monotonic()
         work.save(note, self.inputs, done)
-        return self.number, {name: done[name] for name in ("entries", "rows", "weight")}
+        return self.number, {name: done[name] for name in ("entries", *nothing)}
 
 
 class Part(NamedTuple):

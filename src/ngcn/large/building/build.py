@@ -12,8 +12,9 @@ from ngcn import checks
 from ngcn.data.columns import Column, announce
 from ngcn.data.feature_columns import plan_columns
 from ngcn.data.large_table import LargeTable
-from ngcn.data.node_edge_tables import end_columns, read_with, special_columns, warn_about_unused, warn_about_weights
-from ngcn.data.parts import log
+from ngcn.data.node_edge_tables import end_columns, special_columns, warn_about_unused, warn_about_weights
+from ngcn.data.node_ids import warn_about_dropped
+from ngcn.data.parts import log, without_defaults
 from ngcn.data.remote import here
 from ngcn.engine import Ray
 from ngcn.errors import ConfigError, DatasetError, Problems
@@ -47,6 +48,7 @@ def build(
     one_hot: Sequence[str] = (),
     ignore: Sequence[str] = (),
     multilabel: bool = False,
+    unknown_nodes: str = "error",
     half: bool = False,
     memory: str | int = "4GB",
     name: str = "",
@@ -67,7 +69,7 @@ def build(
         features: features of all nodes, in their order: a matrix in an .npy file, or a sparse one in an .npz file that
             ``scipy.sparse.save_npz`` wrote.
         feature_table: sparse features, in rows of (id, feature, value); files as for ``edges``.
-        id, source, target, label, one_hot, ignore, multilabel: as for smaller graphs.
+        id, source, target, label, one_hot, ignore, multilabel, unknown_nodes: as for smaller graphs.
         half: store features in half precision, float16.
         memory: the private memory that may be used; the rest of the machine's memory serves as a cache of the files.
         name: the name of the graph; that of the folder if not given.
@@ -87,6 +89,7 @@ def build(
         Graph('graph', nodes=3, edges=2, features=1, classes=2, train=0, val=0, test=0)
     """
     bytes_ = memory_bytes(memory)
+    drop = checks.unknown_nodes("unknown_nodes", unknown_nodes) == "drop"
     if is_url(out):
         raise ConfigError(
             f"out={out}: a graph is mapped into memory, so it needs a folder on a disk, or on a mounted one."
@@ -98,7 +101,7 @@ def build(
     sources = Sources.of(edges, nodes, features, feature_table, copies=work.folder)
     how = {"id": id, "label": label, "one_hot": one_hot, "ignore": ignore, "multilabel": multilabel}
     of_nodes = digest(__version__, of_files(sources.nodes.files), how)  # what the stages depend on
-    of_edges = digest(of_nodes, of_files(sources.edges.files), source, target)
+    of_edges = digest(of_nodes, of_files(sources.edges.files), source, target, unknown_nodes)
     of_graph = digest(of_edges, half, of_files(sources.of_features))
     if is_stored(out):
         if _built_from(out) != of_graph:
@@ -111,7 +114,7 @@ def build(
     with problems:
         node_table = _node_table(sources.nodes, how)
     with problems:
-        edge_table = _edge_table(sources.edges, source, target)
+        edge_table = _edge_table(sources.edges, source, target, drop)
     problems.check()
     connected = engine.connected(work.folder, *sources.tables) if engine else nullcontext()
     with work.locked(), connected as cluster:
@@ -122,7 +125,7 @@ def build(
             raise DatasetError(f"{ids.home} has {ids.nodes:,} nodes; a graph may have {MOST_NODES:,}.")
         work.stage("ids", of_nodes, lambda: ids.write(sources.nodes, node_table.special["id"]))
         written = write_adjacency(edge_table, ids, bytes_, of_edges, work, cluster)
-        _warn_about_edges(edge_table, written)
+        _warn_about_edges(edge_table, ids.home, written)
         given = Features(node_table, read["values"], sources.features, sources.feature_table, half, cluster)
         names = work.stage("features", of_graph, lambda: given.write(ids, bytes_, of_graph, work))["names"]
         work.finish()
@@ -131,8 +134,8 @@ def build(
         sizes |= {"edges": written["entries"] // 2, "entries": written["entries"]}
         columns = len(node_table.names(read["values"]))
         names = list(map(str, range(names))) if isinstance(names, int) else names
-        ends = {"source": source, "target": target}
-        options = read_with(**ends, id=id, label=label, ignore=ignore, multilabel=multilabel)
+        of_edge_table = {"source": source, "target": target, "unknown_nodes": unknown_nodes}
+        options = without_defaults(**of_edge_table, id=id, label=label, ignore=ignore, multilabel=multilabel)
         write_meta(out, sizes, len(names), read["classes"], names, columns, node_table.plan, options)
         work.clean()
     return open_graph(out)
@@ -219,17 +222,19 @@ def _node_table(table: LargeTable, how: dict[str, Any]) -> NodeTable:
     return NodeTable(table, special, plan, how["multilabel"] and "label" in special)
 
 
-def _edge_table(table: LargeTable, source: str | None, target: str | None) -> EdgeTable:
+def _edge_table(table: LargeTable, source: str | None, target: str | None, drop: bool) -> EdgeTable:
     head = table.head()
     ends, weight = end_columns(head, source, target), head.find("weight")
     warn_about_unused(head, ends)
     if not len(head):
         log.warning(f"{head.has} no edges, so no node has a neighbour.")
-    return EdgeTable(table, ends, weight)
+    return EdgeTable(table, ends, weight, drop)
 
 
-def _warn_about_edges(edges: EdgeTable, written: dict[str, Any]) -> None:
-    file, rows = edges.table.files[0], written["rows"]
+def _warn_about_edges(edges: EdgeTable, home: str, written: dict[str, Any]) -> None:
+    file, rows = edges.table.files[0], written["rows"] - written["dropped"]
+    if written["dropped"]:
+        warn_about_dropped(str(file), home, written["dropped"], written["rows"], written["unknown"])
     if edges.weight and rows:
         warn_about_weights(str(file), written["weight"] / rows)
     if repeated := rows - written["entries"] // 2:

@@ -20,7 +20,7 @@ import scipy.sparse as sp
 from ngcn.data.columns import Column, numbers
 from ngcn.data.large_table import LargeTable, Position
 from ngcn.data.node_edge_tables import id_column
-from ngcn.data.node_ids import NO_NODE
+from ngcn.data.node_ids import no_node
 from ngcn.data.npz import map_array
 from ngcn.data.parts import MOST_FEATURES, log
 from ngcn.data.table import Table
@@ -249,10 +249,10 @@ def _write_table(
     def read(chunk: Table) -> Entries:
         places, unknown = ids.places(chunk, id_)
         if unknown:
-            raise chunk.bad_cells(unknown, remedy=f"{NO_NODE}.")
+            raise chunk.bad_cells(unknown, remedy=f"{no_node()}.")
         columns = pc.index_in(chunk.texts(feature), value_set=known).to_numpy().astype(np.int64)
         ones = np.ones(len(chunk), np.float32)
-        return places, columns, chunk.numbers(value, "correct it or remove the row.") if value else ones
+        return Entries(places, columns, chunk.numbers(value, "correct it or remove the row.") if value else ones)
 
     bits = bits_of(ids.nodes, table.rows)
     buckets = Buckets(work, "features-", ids.nodes, bits, weighted=True, both=False, cluster=cluster)

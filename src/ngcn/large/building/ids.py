@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ngcn.data.large_table import LargeTable
-from ngcn.data.table import INTEGER, BadCells, Table, first_true
+from ngcn.data.table import BadCells, Table, first_true
 from ngcn.large.building import kernels
 from ngcn.large.building.work import GrowingArray, Work, append_to
 
@@ -133,27 +134,25 @@ class Ids:
     def places(self, table: Table, column: str) -> tuple[np.ndarray, BadCells]:
         """The numbers of the nodes in a column, and the unknown ids."""
         numbers = None if self.longest else integers(table, column)
+        none: Any = False
+        if numbers is None and not self.longest:
+            numbers, none = some_integers(table.ids(column))
         if numbers is not None and self.ordered:
-            return numbers, self._unknown(table, column, (numbers < 0) | (numbers >= self.nodes))
+            return numbers, self._unknown(table, column, (numbers < 0) | (numbers >= self.nodes) | none)
         if numbers is not None:
             wanted, wanted_starts = numbers.view(np.uint8), NO_STARTS
-        elif self.longest:
+        else:
             wanted, wanted_starts = bytes_of(table.ids(column))
-        else:  # no integers, so some of them are no ids
-            texts = table.ids(column)
-            unlike = pc.invert(pc.match_substring_regex(texts, INTEGER))
-            return np.zeros(len(texts), np.int64), self._unknown(table, column, unlike.to_numpy(zero_copy_only=False))
         if self._arrays is None:
             slots: np.ndarray = np.memmap(self.work.folder / "slots", np.int32, "r")
             self._arrays = *self._stored(), slots
         places = np.empty(len(table), np.int64)
         kernels.find_ids(-(-len(table) // kernels.ROWS), (wanted, wanted_starts, *self._arrays, places))
-        return places, self._unknown(table, column, places < 0)
+        return places, self._unknown(table, column, (places < 0) | none)
 
     def _unknown(self, table: Table, column: str, which: np.ndarray) -> BadCells:
-        return BadCells.at(
-            column, which, lambda row: f"there is no node {table.ids(column)[row].as_py()!r} in {self.home}"
-        )
+        texts = table.ids(column) if which.any() else []
+        return BadCells.at(column, which, lambda row: f"there is no node {texts[row].as_py()!r} in {self.home}")
 
 
 def integers(table: Table, column: str) -> np.ndarray | None:
@@ -170,6 +169,27 @@ def integers(table: Table, column: str) -> np.ndarray | None:
     except pa.ArrowInvalid:
         return None
     return np.ascontiguousarray(numbers.to_numpy()) if numbers.cast(pa.string()).equals(texts) else None
+
+
+def some_integers(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
+    """The texts that are integers as int64, and which are none."""
+    found = texts.dictionary_encode()
+    values = list(map(_integer, found.dictionary.to_pylist()))
+    places = found.indices.to_numpy()
+    none = np.array([value is None for value in values])[places]
+    return np.array([value or 0 for value in values], np.int64)[places], none
+
+
+def _integer(text: str) -> int | None:
+    """The integer that is written like this, if it is an int64.
+
+    Example:
+        >>> _integer("-12"), _integer("012"), _integer("9" * 19)
+        (-12, None, None)
+    """
+    if len(text) > 20 or not re.fullmatch("0|-?[1-9][0-9]*", text):
+        return None
+    return value if -(2**63) <= (value := int(text)) < 2**63 else None
 
 
 def bytes_of(texts: pa.Array) -> tuple[np.ndarray, np.ndarray]:
