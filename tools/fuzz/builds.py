@@ -53,7 +53,14 @@ def build(draw: Random, folder: Path, fixtures: Path) -> list[str]:
         if draw.random() < 0.5:
             (folder / "big/meta.json").unlink()
     odd = ["--memory", draw.choice(MEMORY)], ["--id", mutate.word(draw)], ["--source", "target"], ["--label", "x"]
-    known = ["--multilabel"], ["--one-hot", "label"], ["--ignore", "age"], ["--label", "age"], ["--half"]
+    known = (
+        ["--multilabel"],
+        ["--one-hot", "label"],
+        ["--ignore", "age"],
+        ["--label", "age"],
+        ["--half"],
+        ["--unknown-nodes", "drop"],
+    )
     more = draw.choice([[], [], [], *odd, *known])
     if draw.random() < 0.03:
         return ["build", str(edges), *clean(more), "--out", "big"]

@@ -85,6 +85,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
     "--memory": ("4GB", "1KB", "0", "-1", "x", "nan", "9" * 40 + "G"),
     "--missing": ("propagate", "mean", "error", "x"),
     "--drop-nodes": NUMBERS,
+    "--unknown-nodes": ("error", "drop", "drop", "x"),
     "--text": ("label", "age", "x"),
     "--log": ("csv", "tensorboard", "x"),
     "--workers": ("1", "0", "x"),

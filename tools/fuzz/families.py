@@ -99,7 +99,10 @@ def use(draw: Random, nodes: str, edges: str, *, fixtures: Path) -> Input:
                 ["multilabel=True", "one_hot=['age']", "ignore=['split']", "split='random:2'", "label='age'"]
             )
             return Input([], f"import ngcn\nprint(ngcn.load_dataset('./{nodes}', edges='{edges}', {how}))\n")
-    more = draw.choice([[], [], [], ["--multilabel"], ["--one-hot", "label"], ["--ignore", "age"], ["--label", "age"]])
+    drop = ["--unknown-nodes", "drop"]
+    more = draw.choice(
+        [[], [], drop, ["--multilabel"], ["--one-hot", "label"], ["--ignore", "age"], ["--label", "age"]]
+    )
     more = more + draw.choice(
         [[], [], ["--split", "random:1"], ["--features", "row"], ["--balance"], ["--metric", "roc_auc"]]
     )
