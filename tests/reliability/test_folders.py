@@ -222,6 +222,15 @@ def test_more_features_than_names_fit_into_memory(graph: Graph) -> None:
         Graph(graph.adjacency, sp.csr_array((graph.nodes, 10**9)), graph.labels, graph.train, graph.val, graph.test)
 
 
+def test_nodes_of_the_split_of_a_graph_on_disk_have_labels(tmp_path: Path) -> None:
+    graph = random_graph()
+    store_graph(graph, tmp_path / "graph")
+    labels = np.where(np.arange(graph.nodes) == graph.train.argmax(), -1, graph.labels)
+    np.save(tmp_path / "graph" / "labels.npy", labels)
+    with pytest.raises(DatasetError, match="labels that are no classes"):
+        open_graph(tmp_path / "graph")
+
+
 @pytest.mark.parametrize("wrong", [np.nan, 2.0, -1.0])
 def test_several_labels_of_a_graph_on_disk_are_zeros_and_ones(tmp_path: Path, wrong: float) -> None:
     graph = random_graph()

@@ -148,12 +148,9 @@ def commands(draw: Random, folder: Path, fixtures: Path) -> list[str]:
         "x",
         "",
     ]
-    return clean(
-        [
-            draw.choice(verbs),
-            *(draw.choice([word(draw), "--help", "--out", "-x", "cora"]) for _ in range(draw.randrange(4))),
-        ]
-    )
+    verb, words = draw.choice(verbs), ("--help", "--out", "-x", "cora")
+    given = [draw.choice([word(draw), *words]) for _ in range(draw.randrange(4))]
+    return clean([verb, *given, *(["--minutes", "0.01"] if verb == "tune" else [])])  # a long search is no hang
 
 
 def tables(fixtures: Path, name: str = "nodes") -> list[str]:

@@ -26,7 +26,7 @@ import scipy.sparse as sp
 
 from ngcn.data.columns import READ_WITH, STORED, Column, columns_from_json, columns_to_json, options_from_json
 from ngcn.data.npz import map_array
-from ngcn.data.parts import MOST_FEATURES
+from ngcn.data.parts import MOST_FEATURES, UNKNOWN
 from ngcn.errors import DatasetError, GraphError
 from ngcn.files import atomic, write_json
 from ngcn.graph.graph import Graph
@@ -168,8 +168,8 @@ def open_graph(folder: Path | str) -> StoredGraph:
         raise DatasetError(f"{folder / META} is damaged ({nodes:,} nodes); build the graph again.")
     indptr, indices = _structure(folder, "", nodes, entries, nodes)
     weights = _array(folder, "weights", (np.float32,), (entries,)) if meta["weighted"] else None
-    labels = _labels(folder, meta)
     split = _array(folder, "split", (np.uint8,), (nodes,))
+    labels = _labels(folder, meta, split)
     numbered = isinstance(meta["feature_names"], int)
     return StoredGraph(
         adjacency=_csr(indptr, indices, _ones(entries) if weights is None else weights, nodes),
@@ -340,15 +340,16 @@ def _ids(folder: Path, nodes: int) -> np.ndarray:
     return ids
 
 
-def _labels(folder: Path, meta: Mapping[str, Any]) -> np.ndarray:
+def _labels(folder: Path, meta: Mapping[str, Any], split: np.ndarray) -> np.ndarray:
+    """The labels; an error if they are no classes, or if a node of the split has none."""
     nodes, classes = meta["nodes"], len(meta["class_names"])
     if meta["multilabel"]:
         labels = _array(folder, "labels", (np.float32,), (nodes, classes))
     else:
         labels = _array(folder, "labels", (np.int64,), (nodes,))
     for at in range(0, nodes, CHUNK):
-        some = labels[at : at + CHUNK]
-        if (((some == 0) | (some == 1)) if meta["multilabel"] else ((some >= -1) & (some < classes))).all():
+        some, least = labels[at : at + CHUNK], np.where(split[at : at + CHUNK], 0, UNKNOWN)
+        if (((some == 0) | (some == 1)) if meta["multilabel"] else ((some >= least) & (some < classes))).all():
             continue
         raise DatasetError(f"{folder / 'labels.npy'} has labels that are no classes; build the graph again.")
     return labels
