@@ -138,6 +138,9 @@ def test_scipy() -> None:
     assert sp.issparse(numbers.features) and numbers.labels.tolist() == graph.labels.tolist()
     several = sp.csr_array(np.array([[1, 0], [0, 1], [1, 1], [0, 1], [0, 0]]))
     assert Graph.from_scipy(adjacency, features, several, masks=masks).labels.tolist() == several.toarray().tolist()
+    for wrong_masks in (masks[:2], torch.ones(3, 5), 3):
+        with pytest.raises(DatasetError, match="`masks` are three"):
+            Graph.from_scipy(adjacency, features, LABELS, masks=wrong_masks)
     broken = sp.csr_array((np.ones(1), np.array([7]), np.array([0, 1, 1, 1, 1, 1])), shape=(5, 5))
     for wrong in ({"adjacency": broken}, {"features": features[:3]}, {"features": np.ones(5)}, {"labels": [0, 1, 0]}):
         with pytest.raises((GraphError, DatasetError)):

@@ -42,3 +42,8 @@ def test_new_rows_are_linked_to_old_ones_only() -> None:
 def test_what_cannot_be(rows: int, neighbours: int, message: str) -> None:
     with pytest.raises(GraphError, match=message):
         knn_graph(np.eye(rows), neighbours)
+
+
+def test_more_features_than_there_can_be() -> None:
+    with pytest.raises(GraphError, match="X has 1,000,000,000 features; at most 10,000,000 can be used"):
+        knn_graph(sp.csr_array((9, 10**9)))

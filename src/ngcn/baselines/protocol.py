@@ -16,9 +16,10 @@ from ngcn.graph import Graph
 
 # The checks of settings by name, for all methods; other integers must be 1 or more
 LIMITS: dict[str, checks.Check] = {
-    **dict.fromkeys(("lr", "C", "p", "q", "ambient"), checks.positive),
+    **dict.fromkeys(("C", "p", "q", "ambient"), checks.positive),
     **dict.fromkeys(("l2", "weight", "margin", "intrinsic", "pretraining"), checks.not_negative),
     **dict.fromkeys(("positive", "walked"), checks.share),
+    "lr": checks.learning_rate,
     "alpha": checks.open_share,
     "dropout": checks.dropout,
 }

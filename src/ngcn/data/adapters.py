@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import warnings
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 from xml.etree.ElementTree import ParseError
@@ -81,7 +81,11 @@ def read_graphml(path: Path, name: str, **how: Any) -> Parts:
 
 def from_scipy(adjacency: Any, features: Any = None, labels: Any = None, **how: Any) -> Parts:
     """Read matrices, with the labels of `Graph.from_scipy`; ``how`` has ``feature_names`` and fields of `Parts`."""
-    names = how.pop("feature_names", None)
+    names, masks = how.pop("feature_names", None), how.get("masks")
+    if masks is not None:
+        if not isinstance(masks, Sequence | np.ndarray) or len(masks) != 3:
+            raise DatasetError("`masks` are three: of the training, validation and test nodes.")
+        how["masks"] = tuple(masks)
     try:
         blocks = [Block(_checked(features), names)] if sp.issparse(features) else dense_features(features, names)
         labels = labels.toarray() if sp.issparse(labels) else None if labels is None else np.asarray(labels)

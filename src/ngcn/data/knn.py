@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.neighbors import NearestNeighbors
 
-from ngcn.data.parts import Matrix
+from ngcn.data.parts import MOST_FEATURES, Matrix
 from ngcn.errors import GraphError
 from ngcn.text import shown
 
@@ -46,6 +46,8 @@ class Neighbours:
             raise GraphError(f"A neighbour graph needs 1 neighbour or more for every node, not {shown(neighbours)}.")
         if getattr(X, "ndim", 0) != 2:
             raise GraphError(f"X must be a matrix (nodes x features), not {shown(X)}.")
+        if X.shape[1] > MOST_FEATURES:
+            raise GraphError(f"X has {X.shape[1]:,} features; at most {MOST_FEATURES:,} can be used.")
         if X.shape[0] < 2:
             raise GraphError(f"A neighbour graph needs 2 nodes or more, but there is {X.shape[0]}.")
         self.nodes, self.neighbours = int(X.shape[0]), int(given)
