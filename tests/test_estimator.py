@@ -437,6 +437,8 @@ def test_invalid_weights_raise_an_error(rare) -> None:
     X, y = rare[:2]
     with pytest.raises(ValueError, match=r"sample_weight\.shape"):
         clone(SMALL).fit(X, y, sample_weight=np.ones(3))
+    with pytest.raises(ValueError, match="sample_weight has a number that is too large"):
+        clone(SMALL).fit(X, y).score(X, y, sample_weight=[10**400] * len(y))
     learning = torch.ones(len(y), requires_grad=True)
     with pytest.raises(TypeError, match="requires grad"):
         clone(SMALL).fit(X, y, sample_weight=learning)

@@ -224,7 +224,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
             scored = X.test
         elif UNKNOWN not in self.classes_.tolist():
             scored = (y != UNKNOWN).reshape(len(y), -1).any(axis=1)
-        weight = None if sample_weight is None else _check_sample_weight(dense(sample_weight), predicted)[scored]
+        weight = None if sample_weight is None else _weights_of(sample_weight, predicted)[scored]
         with np.errstate(invalid="ignore"):  # an infinite y is an error
             return float(accuracy_score(y[scored], predicted[scored], sample_weight=weight))
 
@@ -246,8 +246,7 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
         """How much each node counts in training; None if all count the same."""
         if self.class_weight is None and sample_weight is None:
             return None
-        given = np.ones(graph.nodes) if sample_weight is None else dense(sample_weight)
-        weights = _check_sample_weight(given, graph.features, copy=True)
+        weights = _weights_of(np.ones(graph.nodes) if sample_weight is None else sample_weight, graph.features)
         if self.class_weight is not None:
             known = graph.labels[labelled]
             known = known if graph.multilabel else self.classes_[known]
@@ -324,6 +323,14 @@ class NGCNClassifier(ClassifierMixin, BaseEstimator):
 def _check_alone(*given: Any) -> None:
     if any(value is not None for value in given):
         raise GraphError("A Graph has its own labels and edges; pass it without y and adjacency.")
+
+
+def _weights_of(sample_weight: Any, rows: Any) -> np.ndarray:
+    """The weights of the rows, as new floats; any error is a ValueError or a TypeError."""
+    try:
+        return np.array(_check_sample_weight(dense(sample_weight), rows))
+    except OverflowError:
+        raise ValueError("sample_weight has a number that is too large; divide all weights by it.") from None
 
 
 def _one_unit(features: Any) -> bool:

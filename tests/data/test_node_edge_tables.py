@@ -11,6 +11,8 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 
@@ -550,3 +552,13 @@ def test_an_edge_between_graphs_is_named_whatever_is_dropped(tmp_path: Path) -> 
     nodes, edges = NODES.replace("age", "graph").replace(",5,", ",4,"), "source,target\nz,a\nz,z\n\nd,e\na,b\n"
     with pytest.raises(DatasetError, match="row 6, column 'source': the edge is between the graphs '1' and '2'"):
         load_dataset(write(tmp_path / "zoo", nodes, edges), unknown_nodes="drop")
+
+
+def test_a_signalling_nan_is_a_bad_cell_without_a_warning(tmp_path: Path) -> None:
+    folder = write(tmp_path / "zoo")
+    odd = np.array([0x7FF0000000000001], np.uint64).view(np.float64)
+    edges = {"source": ["a", "b"], "target": ["b", "c"], "weight": np.r_[1.0, odd]}
+    pq.write_table(pa.table(edges), tmp_path / "zoo/edges.parquet")
+    (tmp_path / "zoo/edges.csv").unlink()
+    with pytest.raises(DatasetError, match="row 2, column 'weight': nan is not a finite number"):
+        load_dataset(folder)

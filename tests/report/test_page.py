@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from ngcn import Config, Run, RunError, explain_node, load_dataset, train, write_report
+from ngcn import Config, ConfigError, Graph, Run, RunError, explain_node, load_dataset, train, write_report
 from ngcn.graph import store_graph
 from ngcn.report import gather as gathering
 from ngcn.report.project import project
@@ -181,3 +181,10 @@ def test_the_map_keeps_groups_apart() -> None:
 def test_there_is_no_map_of_outputs_that_are_not_finite() -> None:
     with pytest.raises(RunError, match="outputs of the model are not finite"):
         project(np.full((9, 60), np.nan, np.float32))
+
+
+def test_a_file_must_be_a_path(graph: Graph) -> None:
+    model = train(graph, Config(model="gcn", steps=1)).model
+    for wrong in (np.ones(3), 3):
+        with pytest.raises(ConfigError, match="out must be a path"):
+            write_report(model, wrong, graph=graph)

@@ -167,7 +167,7 @@ class Table:
             values = cells.days(given)
         else:
             values = np.full(len(given), np.nan)
-        with np.errstate(over="ignore"):
+        with np.errstate(over="ignore", invalid="ignore"):  # of a signalling NaN
             single = values.astype(np.float32)
         bad = ~np.isfinite(single)
         if missing and bad.any():

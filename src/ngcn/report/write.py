@@ -53,8 +53,8 @@ def write_report(
     given = run if isinstance(run, Model) else open_run(run)
     if isinstance(given, Model) and out is None:
         raise ConfigError("A model is in no run folder, so the page needs a file; pass `out`.")
-    path = checks.file_path("out", out) if out else None
-    folder = checks.file_path("plots", plots) if plots else None
+    path = checks.file_path("out", out) if out is not None else None
+    folder = checks.file_path("plots", plots) if plots is not None else None
     _ = (
         given if isinstance(given, Model) else given.model()
     ).network  # an error for a baseline, before a graph is read
