@@ -25,7 +25,7 @@ UNSUPPORTED = ("text",)  # options that a build does not take
 def needs_build(dataset: str, **files: Any) -> bool:
     """Whether a graph is in tables that are better built on disk than read into memory.
 
-    That is so with more than 10^7 edges, if reading would take more than half of the free memory, and for tables in
+    That is so with more than 10^7 edges, if reading would take more than a third of the free memory, and for tables in
     part files. Nothing but the sizes and the first rows is looked at.
 
     Args:
@@ -86,4 +86,4 @@ def _is_large(edge_path: Path, node_path: Path) -> bool:
     except DatasetError:  # reading it into memory says what is wrong
         return False
     needed = PER_EDGE * edges.rows + PER_CELL * nodes.rows * len(nodes.columns)
-    return edges.rows > MOST_EDGES or needed > free_memory() // 2
+    return edges.rows > MOST_EDGES or needed > free_memory() // 3
