@@ -109,7 +109,6 @@ def number(range_: str, fits: Callable[[float], bool] = lambda x: x == x) -> Che
 
 
 positive = number("above 0", lambda x: x > 0)
-learning_rate = number("above 0 and below 1e30", lambda x: 0 < x < 1e30)  # in single precision
 not_negative = number("of 0 or more", lambda x: x >= 0)
 share = number("from 0 to 1", lambda x: 0 <= x <= 1)
 open_share = number("between 0 and 1", lambda x: 0 < x < 1)

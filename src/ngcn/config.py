@@ -51,7 +51,7 @@ class Config:
         >>> Config(lr=-1)
         Traceback (most recent call last):
         ...
-        ngcn.errors.ConfigError: lr must be a number above 0 and below 1e30, not -1.
+        ngcn.errors.ConfigError: lr must be a number above 0, not -1.
     """
 
     dataset: str = _data(
@@ -125,7 +125,7 @@ class Config:
         "How to train: " + "; ".join(f"{name} ({spec.summary})" for name, spec in RECIPES.items()) + ".",
     )
     steps: int = _training(None, checks.whole(1), "The maximal number of training steps.")
-    lr: float = _training(None, checks.learning_rate, "Learning rate of Adam.")
+    lr: float = _training(None, checks.positive, "Learning rate of Adam.")
     dropout: float = _training(None, checks.dropout, "Probability of dropping an input of a layer.")
     drop_nodes: float = _training(None, checks.dropout, "In MLP towers, probability of dropping a node's features.")
     l2: float = _training(None, checks.not_negative, "Weight of the L2 penalty, the sum of squared weights.")

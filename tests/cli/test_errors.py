@@ -26,7 +26,7 @@ QUICK = ("train", "cora", "--model", "gcn", "--steps", "2")
         (["train", "cora", "--steps", "many"], "Invalid value for '--steps'"),
         (["train", "cora", "--steps", "0"], "steps must be a whole number of 1 or more, not 0."),
         (["train", "cora", "--lr", "-1"], "lr must be a number above 0"),
-        (["train", "cora", "--model", "semiemb", "--set", "lr=1e308"], "lr must be a number above 0 and below 1e30"),
+        (["train", "cora", "--model", "semiemb", "--set", "lr=1e308"], "lr must be a number above 0 and below 3e38"),
         (["train", "cora", "--seed", "99999999999999999999"], "seed must be below"),
         (["train", "cora", "--hidden", "100000000"], "hidden must be a whole number from 1 to 65,536"),
         (["train", "cora", "--threads", "0"], "Invalid value for '--threads'"),

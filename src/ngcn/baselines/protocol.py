@@ -19,7 +19,7 @@ LIMITS: dict[str, checks.Check] = {
     **dict.fromkeys(("C", "p", "q", "ambient"), checks.positive),
     **dict.fromkeys(("l2", "weight", "margin", "intrinsic", "pretraining"), checks.not_negative),
     **dict.fromkeys(("positive", "walked"), checks.share),
-    "lr": checks.learning_rate,
+    "lr": checks.number("above 0 and below 3e38", lambda x: 0 < x < 3e38),  # torch takes it in single precision
     "alpha": checks.open_share,
     "dropout": checks.dropout,
 }
