@@ -105,6 +105,11 @@ def test_a_server_that_goes_away_does_not_end_a_training(
     def fails(*given: Any, **how: Any) -> None:
         raise ConnectionError("no route")
 
+    with monkeypatch.context() as away:
+        away.setattr(mlflow.MlflowClient, "log_metric", fails)
+        run = train_seeds(graph, QUICK, tmp_path / "end", log="mlflow", threads=1)
+    assert run.finished(0) and "no route. It lacks the test score." in caplog.text
+    assert len(curves(run.folder, "mlflow")["loss"]) == QUICK.steps
     monkeypatch.setattr(mlflow.MlflowClient, "log_batch", fails)
     run = train_seeds(graph, QUICK, tmp_path / "run", log="mlflow", threads=1)
-    assert run.finished(0) and "MLflow took no steps (no route)" in caplog.text
+    assert run.finished(0) and "no route. Its steps wait until it answers." in caplog.text

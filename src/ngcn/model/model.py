@@ -330,8 +330,8 @@ def need_model(value: Any) -> Model:
 
 def _with_names(kind: str, ours: Sequence[str], graph: Graph, theirs: Sequence[str]) -> Graph:
     """The graph, if these are the names that the model knows, or if one of both has numbers in place of names."""
-    ours, theirs, numbers = tuple(ours), tuple(theirs), tuple(map(str, range(len(ours))))
-    if ours == theirs or (len(ours) == len(theirs) and numbers in (ours, theirs)):
+    ours, theirs = tuple(ours), tuple(theirs)
+    if ours == theirs or (len(ours) == len(theirs) and tuple(map(str, range(len(ours)))) in (ours, theirs)):
         return graph
     what = f"The graph {graph.name!r} has {len(theirs)} {kind}, but the model was trained with {len(ours)}"
     if len(ours) == len(theirs):
@@ -394,10 +394,6 @@ class FittedBaseline(Model):
             f"{title_of(self.config.model)} is a baseline without a network, so it cannot be explained, exported or "
             "reported on; train a network, such as `model='ngcn'`."
         )
-
-    def _checked(self, graph: Graph) -> Graph:
-        """The graph, if its features are those that the model was trained with."""
-        return _with_names("features", self.feature_names, need_graph(graph), graph.feature_names)
 
     def forward(self, graph: Graph, *, directed: bool = False) -> Forward:
         if need_graph(graph).fingerprint() != self.card.fingerprint:

@@ -60,7 +60,8 @@ class Csv:
 
 class MLflow:
     """A run of MLflow with the settings, and in the end the test score; ``RUN/mlflow/seed-N.txt`` has its id. A seed
-    that continues takes again steps that are there. They are the same, and are left out."""
+    that continues takes again steps that are there. They are the same, and are left out. A kill loses the steps that
+    wait to be sent."""
 
     def __init__(self, run: Run, seed: int, step: int) -> None:
         self.run, self.seed = run, seed
@@ -95,19 +96,26 @@ class MLflow:
 
     def _send(self) -> None:
         self.sent = time.monotonic()
-        try:
-            for start in range(0, len(self.waiting), 900):  # it takes 1,000 at once
-                self.client.log_batch(self.id, metrics=self.waiting[start : start + 900])
-            self.waiting = []
-        except Exception as error:  # a training does not end because a server is away
-            log.warning(f"MLflow took no steps ({_reason(error)}). They wait until it does.")
+        with self._going_on("Its steps wait until it answers."):
+            while self.waiting:
+                self.client.log_batch(self.id, metrics=self.waiting[:900])  # it takes 1,000 at once
+                del self.waiting[:900]
 
     def close(self) -> None:
         self._send()
         if self.run.finished(self.seed) and not self.waiting:
-            if (test := self.run.scores(self.seed)["test"]) is not None:
-                self.client.log_metric(self.id, "test", test)
-            self.client.set_terminated(self.id)
+            with self._going_on("It lacks the test score."):
+                if (test := self.run.scores(self.seed)["test"]) is not None:
+                    self.client.log_metric(self.id, "test", test)
+                self.client.set_terminated(self.id)
+
+    @contextmanager
+    def _going_on(self, consequence: str) -> Iterator[None]:
+        """A training does not end because a server is away."""
+        try:
+            yield
+        except Exception as error:  # whatever its stores raise
+            log.warning(f"MLflow does not answer: {_reason(error)}. {consequence}")
 
 
 def _mlflow() -> tuple[Any, str]:
