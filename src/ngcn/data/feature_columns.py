@@ -114,6 +114,8 @@ def dense_features(given: Any, names: Sequence[str] | None = None) -> list[Block
     """Return the block of an array, if there is one; sparse if it looks like counts of words."""
     if given is None:
         return []
+    if np.iscomplexobj(given):  # NumPy would drop their imaginary parts
+        raise TypeError("they are complex")
     columns = np.asarray(given, np.float32)
     return [Block(sp.csr_array(columns) if _is_bag(columns) else columns, names)]
 
