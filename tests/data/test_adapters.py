@@ -141,7 +141,7 @@ def test_scipy() -> None:
     for wrong_masks in (masks[:2], torch.ones(3, 5), 3):
         with pytest.raises(DatasetError, match="`masks` are three"):
             Graph.from_scipy(adjacency, features, LABELS, masks=wrong_masks)
-    with pytest.raises(DatasetError, match="must be matrices of numbers: they are complex"):
+    with pytest.raises(DatasetError, match="Features must be real numbers, and these are complex"):
         Graph.from_scipy(adjacency, features * 1j, LABELS)
     broken = sp.csr_array((np.ones(1), np.array([7]), np.array([0, 1, 1, 1, 1, 1])), shape=(5, 5))
     for wrong in ({"adjacency": broken}, {"features": features[:3]}, {"features": np.ones(5)}, {"labels": [0, 1, 0]}):

@@ -115,7 +115,7 @@ def dense_features(given: Any, names: Sequence[str] | None = None) -> list[Block
     if given is None:
         return []
     if np.iscomplexobj(given):  # NumPy would drop their imaginary parts
-        raise TypeError("they are complex")
+        raise DatasetError("Features must be real numbers, and these are complex.")
     columns = np.asarray(given, np.float32)
     return [Block(sp.csr_array(columns) if _is_bag(columns) else columns, names)]
 
